@@ -1,0 +1,1 @@
+"""Backends that answer a turn, one file each."""

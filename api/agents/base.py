@@ -1,0 +1,87 @@
+"""What every backend offers, and what a turn hands to it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from api.concurrency import new_lock
+from api.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One question to a backend: OpenAI-style `messages`, ready to be sent as they are."""
+
+    session_id: str
+    turn_id: str
+    messages: Sequence[dict[str, Any]]
+    model: str | None = None
+    endpoint: str | None = None
+
+
+class Stop:
+    """A request to end a run: a flag, and the things to close so that a blocked read wakes up."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._closers: list[Callable[[], None]] = []
+        self._requested = False
+
+    @property
+    def requested(self) -> bool:
+        return self._requested
+
+    def request(self) -> None:
+        """Set the flag and run every closer once; later calls do nothing."""
+        with self._lock:
+            closers = [] if self._requested else self._closers
+            self._requested = True
+            self._closers = []
+        for close in closers:
+            close()
+
+    def on_request(self, close: Callable[[], None]) -> None:
+        """Run `close` when the stop comes, or now if it has come. It must not block."""
+        with self._lock:
+            if not self._requested:
+                self._closers.append(close)
+                return
+        close()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A model that can be chosen; `context_limit` in tokens, None where it is unknown."""
+
+    id: str
+    endpoint: str
+    label: str
+    context_limit: int | None = None
+    vision: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """A backend as the page shows it: whether it can answer now, and if not why not."""
+
+    name: str
+    available: bool
+    reason: str | None = None
+    models: Sequence[ModelInfo] = field(default_factory=tuple)
+
+
+class Agent(Protocol):
+    """A backend. `run` yields events until the reply is complete.
+
+    `run` ends normally when the reply is complete or the stop was requested; it raises
+    `AgentError` when the backend could not finish, after it has yielded what it received. It yields
+    `token`, `reasoning`, `tool`, `tool_complete`, `usage` and `notice` events only.
+    """
+
+    name: str
+
+    def run(self, request: RunRequest, stop: Stop) -> Iterator[Event]: ...
+
+    def info(self) -> AgentInfo: ...
+
+    def close(self) -> None: ...

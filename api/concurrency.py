@@ -1,0 +1,187 @@
+"""Every lock and every thread of the process is made here."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from api.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+LOCK_WAIT_S = 5.0
+
+
+def new_lock() -> threading.Lock:
+    """A lock for the private state of one object, never held while waiting for anything else."""
+    return threading.Lock()
+
+
+def new_condition() -> threading.Condition:
+    """A condition for one object whose listeners wait for news."""
+    return threading.Condition(threading.Lock())
+
+
+def new_flag() -> threading.Event:
+    """A flag that a thread can wait for."""
+    return threading.Event()
+
+
+def new_slots(count: int) -> threading.BoundedSemaphore:
+    """`count` places; taking one without waiting says whether one was free."""
+    return threading.BoundedSemaphore(count)
+
+
+@dataclass
+class _Entry:
+    """The lock of one key and how many threads hold it or wait for it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0
+
+
+class KeyedLocks:
+    """One lock a key, in this process and across processes.
+
+    A thread holds keys by one `hold` at a time, so no order between locks exists that could be wrong.
+    Lock files stay where they are while a server runs: an unlinked lock would let a second holder in.
+    """
+
+    def __init__(self, folder: Path, wait_s: float = LOCK_WAIT_S) -> None:
+        self._folder = folder
+        self._wait_s = wait_s
+        self._guard = threading.Lock()
+        self._entries: dict[str, _Entry] = {}
+        self._held = threading.local()
+
+    @contextmanager
+    def hold(self, *keys: str) -> Iterator[None]:
+        """Hold all `keys`. Raises `Unavailable` after a bounded wait, `RuntimeError` inside another hold."""
+        wanted = sorted(set(keys))
+        already = getattr(self._held, "keys", None)
+        if already:
+            raise RuntimeError(f"this thread holds {already} and asked for {wanted}")
+        with ExitStack() as stack:
+            for key in wanted:
+                stack.enter_context(self._hold_one(key))
+            self._held.keys = wanted
+            stack.callback(self._forget_held)
+            yield
+
+    def _forget_held(self) -> None:
+        self._held.keys = None
+
+    @contextmanager
+    def _hold_one(self, key: str) -> Iterator[None]:
+        entry = self._enter(key)
+        try:
+            if not entry.lock.acquire(timeout=self._wait_s):
+                raise Unavailable("This chat is being changed. Try again in a moment.", retry_after_s=1)
+            try:
+                with self._file_lock(key):
+                    yield
+            finally:
+                entry.lock.release()
+        finally:
+            self._leave(key, entry)
+
+    @contextmanager
+    def _file_lock(self, key: str) -> Iterator[None]:
+        lock = FileLock(self._folder / f"{key}.lock", timeout=self._wait_s)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise Unavailable("Another process is changing this chat. Try again.", retry_after_s=1) from None
+        except OSError as exc:
+            raise Unavailable(f"The state folder cannot be locked: {exc.strerror}.", retry_after_s=5) from exc
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _enter(self, key: str) -> _Entry:
+        with self._guard:
+            entry = self._entries.setdefault(key, _Entry())
+            entry.users += 1
+            return entry
+
+    def _leave(self, key: str, entry: _Entry) -> None:
+        with self._guard:
+            entry.users -= 1
+            if entry.users == 0:
+                del self._entries[key]
+
+
+class ServerLock:
+    """The claim of one process on a state folder, free again when that process ends in any way."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = FileLock(path)
+
+    def acquire(self) -> bool:
+        """Take the folder; False when another process has it."""
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            return False
+        return True
+
+    def release(self) -> None:
+        self._lock.release()
+
+
+class Workers:
+    """The threads of the process. All of them are daemons and are waited for at the end."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._threads: set[threading.Thread] = set()
+        self.stopping = threading.Event()
+
+    def spawn(self, name: str, work: Callable[[], object]) -> threading.Thread:
+        """Run `work` in a thread of its own; what it raises is logged and ends only that thread."""
+        thread = threading.Thread(target=self._run, args=(name, work), name=name, daemon=True)
+        with self._guard:
+            self._threads.add(thread)
+        try:
+            thread.start()
+        except RuntimeError:
+            with self._guard:
+                self._threads.discard(thread)
+            raise
+        return thread
+
+    def _run(self, name: str, work: Callable[[], object]) -> None:
+        try:
+            self._attempt(name, work)
+        finally:
+            with self._guard:
+                self._threads.discard(threading.current_thread())
+
+    def _attempt(self, name: str, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException:
+            log.exception("thread %s: an error ended its work", name)
+
+    def every(self, name: str, seconds: float, step: Callable[[], object]) -> None:
+        """Call `step` again and again until the end; a step that raises is logged and the next one runs."""
+
+        def loop() -> None:
+            while not self.stopping.wait(seconds):
+                self._attempt(name, step)
+
+        self.spawn(name, loop)
+
+    def stop(self, join_s: float) -> list[str]:
+        """Tell the loops to end and wait for all threads together; the names of those that did not end."""
+        self.stopping.set()
+        with self._guard:
+            threads = [thread for thread in self._threads if thread is not threading.current_thread()]
+        for thread in threads:
+            thread.join(join_s / max(1, len(threads)))
+        return [thread.name for thread in threads if thread.is_alive()]

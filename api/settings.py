@@ -1,0 +1,227 @@
+"""The settings of a process: flags win over the environment, the environment over `settings.json`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import platformdirs
+
+from api.errors import UsageError
+
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table: its field in `Settings`, its flag, its variable, its default and its meaning.
+
+    `stored` says that it can stand in `settings.json`; `is_switch` that its flag takes no value.
+    """
+
+    name: str
+    flag: str | None
+    environment: str | None
+    default: Any
+    parse: Callable[[Any], Any]
+    help: str
+    stored: bool = True
+    is_switch: bool = False
+    repeatable: bool = False
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be text")
+    return value
+
+
+def _port(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str) or not 0 <= int(value) <= 65535:
+        raise ValueError("must be a number from 0 to 65535")
+    return int(value)
+
+
+def _switch(value: Any) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False}
+    words |= {"off": False, "": False}
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or value.lower() not in words:
+        raise ValueError("must be 1 or 0")
+    return words[value.lower()]
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ValueError("must be names with commas between them")
+    return tuple(name.strip().lower() for name in names if name.strip())
+
+
+def _path(value: Any) -> Path:
+    return Path(_text(value)).expanduser().absolute()
+
+
+def _agent(value: Any) -> str:
+    if value not in ("openai", "embedded"):
+        raise ValueError("must be openai or embedded")
+    return str(value)
+
+
+def _url(value: Any) -> str:
+    if not _text(value).startswith(("http://", "https://")):
+        raise ValueError("must begin with http:// or https://")
+    return str(value).rstrip("/")
+
+
+def _default_state_dir() -> Path:
+    return Path(platformdirs.user_data_dir("talaria", appauthor=False))
+
+
+SETTINGS = (
+    Setting("host", "--host", "TALARIA_HOST", "127.0.0.1", _text, "Address to listen on (loopback only)."),
+    Setting("port", "--port", "TALARIA_PORT", 8787, _port, "Port to listen on; 0 takes any free port."),
+    Setting(
+        "state_dir",
+        "--state-dir",
+        "TALARIA_STATE_DIR",
+        None,
+        _path,
+        "Folder that holds the conversations; default: `talaria` in the platform's user data folder.",
+        stored=False,
+    ),
+    Setting("token_file", "--token-file", None, None, _path, "File with the access token.", stored=False),
+    Setting(
+        "token",
+        "--token",
+        "TALARIA_TOKEN",
+        None,
+        _text,
+        "Access token itself (a flag is visible to other users); default: random, kept in `token`.",
+        stored=False,
+    ),
+    Setting(
+        "no_browser", "--no-browser", "TALARIA_NO_BROWSER", False, _switch, "Open no browser.", is_switch=True
+    ),
+    Setting(
+        "allow_hosts",
+        "--allow-host",
+        "TALARIA_ALLOW_HOSTS",
+        (),
+        _names,
+        "Further host name to answer to.",
+        repeatable=True,
+    ),
+    Setting(
+        "exit_with_parent",
+        "--exit-with-parent",
+        "TALARIA_EXIT_WITH_PARENT",
+        False,
+        _switch,
+        "End when standard input closes.",
+        stored=False,
+        is_switch=True,
+    ),
+    Setting(
+        "agent",
+        "--agent",
+        "TALARIA_AGENT",
+        None,
+        _agent,
+        "Default agent; default: `openai` where an endpoint is configured, else `embedded`.",
+    ),
+    Setting(
+        "openai_base_url",
+        "--openai-base-url",
+        "TALARIA_OPENAI_BASE_URL",
+        None,
+        _url,
+        "OpenAI-compatible endpoint, such as `http://127.0.0.1:11434/v1`.",
+    ),
+    Setting("openai_model", "--openai-model", "TALARIA_OPENAI_MODEL", None, _text, "Model at that endpoint."),
+    Setting(
+        "openai_api_key",
+        None,
+        "TALARIA_OPENAI_API_KEY",
+        None,
+        _text,
+        "Key of that endpoint; never shown, never logged.",
+        stored=False,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the process was told, checked and complete. Text fields are None where nothing was said."""
+
+    host: str
+    port: int
+    state_dir: Path
+    token_file: Path | None
+    token: str | None
+    no_browser: bool
+    allow_hosts: tuple[str, ...]
+    exit_with_parent: bool
+    agent: str
+    openai_base_url: str | None
+    openai_model: str | None
+    openai_api_key: str | None
+
+    def __repr__(self) -> str:
+        # A settings value must never carry a secret into a log.
+        return f"Settings(state_dir={self.state_dir!s}, host={self.host}, port={self.port})"
+
+
+def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+    """The settings of this start. `flags` maps names of `SETTINGS` to values; None means not given.
+
+    Raises `UsageError` for a value that cannot be, naming where it stands.
+    """
+    values = {row.name: _value(row, flags, environ, {}) for row in SETTINGS if not row.stored}
+    values["state_dir"] = values["state_dir"] or _default_state_dir()
+    stored = _read_stored(values["state_dir"] / "settings.json")
+    values |= {row.name: _value(row, flags, environ, stored) for row in SETTINGS if row.stored}
+    if values["host"] not in ("127.0.0.1", "::1", "localhost"):
+        raise UsageError(f"Talaria listens on loopback addresses only, not on {values['host']!r}.")
+    values["agent"] = values["agent"] or ("openai" if values["openai_base_url"] else "embedded")
+    if values["agent"] == "openai" and not values["openai_base_url"]:
+        raise UsageError("The agent openai needs an endpoint: give --openai-base-url as well.")
+    return Settings(**values)
+
+
+def _value(
+    row: Setting, flags: Mapping[str, Any], environ: Mapping[str, str], stored: Mapping[str, Any]
+) -> Any:
+    flag = flags.get(row.name)
+    if flag not in (None, (), False):
+        return _parsed(row, flag, row.flag or row.name)
+    if row.environment and environ.get(row.environment):
+        return _parsed(row, environ[row.environment], row.environment)
+    if stored.get(row.name) is not None:
+        return _parsed(row, stored[row.name], f"{row.name} in settings.json")
+    return row.default
+
+
+def _parsed(row: Setting, value: Any, place: str) -> Any:
+    try:
+        return row.parse(value)
+    except ValueError as exc:
+        reason = str(exc) if str(exc).startswith("must") else "cannot be read"
+        raise UsageError(f"{place} {reason}.") from exc
+
+
+def _read_stored(path: Path) -> Mapping[str, Any]:
+    try:
+        stored = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as exc:
+        raise UsageError(f"{path} cannot be read ({exc}). Mend it or move it away.") from exc
+    known = {row.name for row in SETTINGS if row.stored}
+    if not isinstance(stored, dict) or not set(stored) <= known:
+        unknown = sorted(set(stored) - known) if isinstance(stored, dict) else "no object"
+        raise UsageError(f"{path} holds a setting that Talaria does not know: {unknown}.")
+    return stored

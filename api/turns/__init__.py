@@ -1,0 +1,1 @@
+"""A turn: what one user message sets off, from its start to its stored end."""
