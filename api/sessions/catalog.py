@@ -1,0 +1,252 @@
+"""SQLite summaries of all sessions, for lists: derived from the files, rebuilt from them at will."""
+
+import logging
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from api.concurrency import new_lock
+from api.errors import InvalidRequest, NotFound, TalariaError
+from api.sessions.content import snippet_of
+from api.sessions.model import Session
+from api.sessions.store import SessionStore, Stamp, stamp_of
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS sessions (
+  session_id TEXT PRIMARY KEY, listed INTEGER, pinned INTEGER, archived INTEGER, updated_at REAL,
+  damaged INTEGER, running INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER, row TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_recency ON sessions (listed, archived, pinned, updated_at, session_id);
+"""
+_RUNNING = "SELECT session_id FROM sessions WHERE running = 1"
+_PUT = "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A session as a list shows it. `queued` counts waiting texts; times in Unix seconds."""
+
+    session_id: str
+    title: str = ""
+    snippet: str = ""
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    message_count: int = 0
+    agent: str | None = None
+    model: str | None = None
+    pinned: bool = False
+    archived: bool = False
+    project: str | None = None
+    tags: Sequence[str] = ()
+    source: Any = None
+    running: bool = False
+    queued: int = 0
+    unread: bool = False
+    damaged: bool = False
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list; `next` is the cursor of the following page, None on the last."""
+
+    rows: Sequence[Row]
+    next: str | None
+    total: int
+
+
+class Catalog:
+    """The list of sessions. An error in it never fails a change of a session: it is put right when read."""
+
+    def __init__(self, path: Path, store: SessionStore) -> None:
+        self._path = path
+        self._store = store
+        self._lock = new_lock()
+        self._stale = True
+        self._connection = self._open()
+
+    def put(self, session_id: str, session: Session | None, stamp: Stamp | None) -> Row | None:
+        """Note the new state of a session, or with None that it is gone; the row that a list shows now."""
+        row = row_of(session) if session else None
+        try:
+            with self._lock, self._connection:
+                self._write(row or session_id, stamp, session is not None and is_listed(session))
+        except sqlite3.Error as exc:
+            log.warning("the catalog could not be written (%s); the next list puts it right", exc)
+            self._stale = True
+        return row
+
+    def reconcile(self) -> None:
+        """Bring the catalog in step with the files, reading only those that have changed."""
+        self._stale = False
+        on_disk = {session_id: stamp_of(path) for session_id, path in self._store.entries()}
+        known = {
+            row[0]: row[1:] for row in self._read("SELECT session_id, inode, size, mtime_ns FROM sessions")
+        }
+        changed = [name for name, stamp in on_disk.items() if known.get(name) != stamp]
+        with self._lock, self._connection:
+            for session_id in known.keys() - on_disk.keys():
+                self._write(session_id)
+            for session_id in changed:
+                self._write_from_file(session_id, on_disk[session_id])
+
+    def page(self, limit: int = 50, before: str | None = None, archived: bool = False) -> Page:
+        """Listed sessions, pinned ones first, then by newest activity. A bad `before`: `InvalidRequest`."""
+        after, values = ("", []) if before is None else _after(before)
+        return self._healed(lambda: self._page(limit, after, values, archived))
+
+    def row(self, session_id: str) -> Row | None:
+        """The row of one session, listed or not; None where there is none."""
+        found = self._healed(
+            lambda: self._read("SELECT row FROM sessions WHERE session_id = ?", [session_id])
+        )
+        return Row(**orjson.loads(found[0][0])) if found else None
+
+    def running(self) -> list[str]:
+        """The sessions whose file names a running turn."""
+        return [row[0] for row in self._healed(lambda: self._read(_RUNNING))]
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def _page(self, limit: int, after: str, values: list[Any], archived: bool) -> Page:
+        where = "FROM sessions WHERE listed = 1 AND archived = ?"
+        total = self._read(f"SELECT count(*) {where}", [archived])[0][0]
+        found = self._read(
+            f"SELECT pinned, updated_at, session_id, row {where}{after}"
+            " ORDER BY pinned DESC, updated_at DESC, session_id DESC LIMIT ?",
+            [archived, *values, limit + 1],
+        )
+        rows = [Row(**orjson.loads(entry[3])) for entry in found[:limit]]
+        return Page(rows, _cursor(found[limit - 1][:3]) if len(found) > limit else None, total)
+
+    def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._connection.execute(query, values).fetchall()
+
+    def _healed(self, read: Callable[[], T]) -> T:
+        """What `read` gives on a catalog in step; one that fails is made anew, in memory if need be."""
+        try:
+            if self._stale:
+                self.reconcile()
+            return read()
+        except sqlite3.Error as exc:
+            log.warning("the catalog cannot be used (%s); it is made anew from the session files", exc)
+        with self._lock:
+            self._connection.close()
+            self._connection = self._open_anew()
+        self.reconcile()
+        return read()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return _connect(self._path)
+        except sqlite3.Error as exc:
+            log.warning("the catalog cannot be opened (%s); it is made anew from the session files", exc)
+            return self._open_anew()
+
+    def _open_anew(self) -> sqlite3.Connection:
+        try:
+            for suffix in ("", "-wal", "-shm"):
+                path = self._path.with_name(self._path.name + suffix)
+                if path.exists():
+                    path.replace(self._path.with_name(f"{self._path.name}.damaged{suffix}"))
+            return _connect(self._path)
+        except (sqlite3.Error, OSError) as exc:
+            log.warning("the catalog is kept in memory until the next start (%s)", exc)
+            return _connect(None)
+
+    def _write_from_file(self, session_id: str, stamp: Stamp) -> None:
+        try:
+            session = self._store.load(session_id)
+        except NotFound:
+            self._write(session_id)
+        except TalariaError as exc:
+            log.warning("session file %s.json: %s", session_id, exc)
+            self._write(_damaged_row(session_id, stamp), stamp, True)
+        else:
+            self._write(row_of(session), stamp, is_listed(session))
+
+    def _write(self, row: Row | str, stamp: Stamp | None = None, listed: bool = False) -> None:
+        """Write a row with the stamp of its file; an id alone removes the row."""
+        if isinstance(row, str) or stamp is None:
+            self._connection.execute("DELETE FROM sessions WHERE session_id = ?", [row])
+            return
+        flags = (listed, row.pinned, row.archived, row.updated_at, row.damaged, row.running)
+        self._connection.execute(_PUT, (row.session_id, *flags, *stamp, orjson.dumps(row).decode()))
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    """A connection to the catalog at `path`, made where it is missing; None keeps it in memory."""
+    connection = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=5.0)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        # The files are the truth: losing the last rows in a power cut costs one reconcile.
+        connection.execute("PRAGMA synchronous=OFF")
+        if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+            connection.execute("DROP TABLE IF EXISTS sessions")
+            connection.execute(f"PRAGMA user_version={_VERSION}")
+        connection.executescript(_SCHEMA)
+        if path:
+            path.chmod(0o600)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def row_of(session: Session) -> Row:
+    """The row that a list shows for a session."""
+    shown = [m for m in session.line() if m.is_typed or m.role == "assistant"]
+    last_reply = next((m.id for m in reversed(shown) if m.role == "assistant"), 0)
+    return Row(
+        session_id=session.session_id,
+        title=session.title,
+        snippet=snippet_of(shown[-1].content) if shown else "",
+        created_at=session.created_at,
+        updated_at=session.updated_at,
+        message_count=len(shown),
+        agent=session.agent,
+        model=session.model,
+        pinned=bool(session.pinned),
+        archived=bool(session.archived),
+        project=session.project,
+        tags=session.tags,
+        source=session.source,
+        running=session.active_turn is not None,
+        queued=len(session.queue),
+        unread=last_reply > session.seen,
+        revision=session.revision,
+    )
+
+
+def is_listed(session: Session) -> bool:
+    """Whether a list shows the session: it holds something, or somebody named it or put text in its queue."""
+    return bool(session.messages or session.queue or session.title)
+
+
+def _damaged_row(session_id: str, stamp: Stamp) -> Row:
+    seconds = stamp[2] / 1e9
+    return replace(Row(session_id), title=session_id, damaged=True, created_at=seconds, updated_at=seconds)
+
+
+def _cursor(place: Sequence[Any]) -> str:
+    return orjson.dumps(list(place)).hex()
+
+
+def _after(cursor: str) -> tuple[str, list[Any]]:
+    try:
+        pinned, updated_at, session_id = orjson.loads(bytes.fromhex(cursor))
+        values = [int(pinned), float(updated_at), str(session_id)]
+    except (ValueError, TypeError) as exc:
+        raise InvalidRequest("`before` is no cursor of this list.") from exc
+    return " AND (pinned, updated_at, session_id) < (?, ?, ?)", values

@@ -1,0 +1,74 @@
+"""The words of running turns on disk, one file a turn, so that a killed server loses none it showed."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+
+from api.errors import StorageFailed
+from api.events import Event
+from api.files import make_folder
+
+
+class JournalFile:
+    """The open journal of one turn. A write reaches the system at once; it outlives a kill of the process."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+
+    def write(self, event: Event) -> None:
+        """Append one event. Raises `StorageFailed`."""
+        line = orjson.dumps({"type": event.type, "data": event.data}) + b"\n"
+        try:
+            if self._descriptor is None:
+                self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            if os.write(self._descriptor, line) != len(line):
+                raise StorageFailed("The disk is full: the reply cannot be kept.")
+        except OSError as exc:
+            raise StorageFailed(f"The reply cannot be kept on disk: {exc.strerror}.") from exc
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+class Journal:
+    """The folder of journals: `<session id>.<turn id>.jsonl`."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._folder = make_folder(state_dir / "journal")
+
+    def open(self, session_id: str, turn_id: str) -> JournalFile:
+        return JournalFile(self._path(session_id, turn_id))
+
+    def read(self, session_id: str, turn_id: str) -> list[Event]:
+        """The events of a turn up to the last whole line; none where there is no journal."""
+        try:
+            lines = self._path(session_id, turn_id).read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return []
+        events = []
+        for line in lines[:-1]:
+            try:
+                entry = orjson.loads(line)
+                events.append(Event(entry["type"], entry["data"]))
+            except (ValueError, KeyError, TypeError):
+                break
+        return events
+
+    def remove(self, session_id: str, turn_id: str | None = None) -> None:
+        """Remove the journal of a turn, or all those of a session."""
+        for path in self._folder.glob(f"{session_id}.{turn_id or '*'}.jsonl"):
+            path.unlink(missing_ok=True)
+
+    def entries(self) -> Iterator[tuple[str, str]]:
+        """The session and turn ids of every journal."""
+        for path in self._folder.glob("*.*.jsonl"):
+            session_id, turn_id = path.name.removesuffix(".jsonl").rsplit(".", 1)
+            yield session_id, turn_id
+
+    def _path(self, session_id: str, turn_id: str) -> Path:
+        return self._folder / f"{session_id}.{turn_id}.jsonl"

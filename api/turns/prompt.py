@@ -1,0 +1,81 @@
+"""The request that a turn sends: the active line as OpenAI-style messages, nothing internal in it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from api.sessions.content import text_of
+from api.sessions.model import Message, Session
+
+NO_REPLY = "(no reply)"
+INTERRUPTED_TOOL = "(interrupted)"
+_PART_TYPES = ("text", "image_url", "input_audio", "file")
+
+
+def request_messages(session: Session) -> list[dict[str, Any]]:
+    """What the model is sent for the line up to the head, the last summary in place of what it covers."""
+    messages = [_plain(message) for message in _context(session.line()) if message.kind != "notice"]
+    if session.system_prompt:
+        messages.insert(0, {"role": "system", "content": session.system_prompt})
+    return _alternating(_with_all_results(messages))
+
+
+def _context(line: Sequence[Message]) -> list[Message]:
+    summary = next((message for message in reversed(line) if message.kind == "summary"), None)
+    if summary is None:
+        return list(line)
+    covered = summary.extra.get("covers") or 0
+    return [summary] + [m for m in line if m.id > covered and m.kind != "summary"]
+
+
+def _plain(message: Message) -> dict[str, Any]:
+    """A message with the fields that a provider knows, and no others."""
+    plain: dict[str, Any] = {"role": message.role, "content": _content(message)}
+    if message.role == "assistant" and message.extra.get("tool_calls"):
+        plain["tool_calls"] = message.extra["tool_calls"]
+    if message.role == "tool":
+        plain["tool_call_id"] = message.extra.get("tool_call_id") or ""
+    return plain
+
+
+def _content(message: Message) -> Any:
+    if isinstance(message.content, list) and message.role == "user":
+        parts = [part for part in map(_part, message.content) if part is not None]
+        if parts:
+            return parts
+    return text_of(message.content)
+
+
+def _part(part: Any) -> dict[str, Any] | None:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if not isinstance(part, dict) or part.get("type") not in _PART_TYPES:
+        return None
+    if part["type"] == "text" and not isinstance(part.get("text"), str):
+        return None
+    return part
+
+
+def _with_all_results(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each tool call directly followed by its result; a missing one says so, a stray one is left out."""
+    results = {m["tool_call_id"]: m for m in messages if m["role"] == "tool"}
+    complete = []
+    for message in messages:
+        if message["role"] == "tool":
+            continue
+        complete.append(message)
+        for call in message.get("tool_calls", ()):
+            missing = {"role": "tool", "tool_call_id": call["id"], "content": INTERRUPTED_TOOL}
+            complete.append(results.get(call["id"], missing))
+    return complete
+
+
+def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """No reply without a word and no two user messages side by side: providers refuse both."""
+    fixed: list[dict[str, Any]] = []
+    for message in messages:
+        if message["role"] == "user" and fixed and fixed[-1]["role"] == "user":
+            fixed.append({"role": "assistant", "content": NO_REPLY})
+        if message["role"] == "assistant" and not message["content"] and not message.get("tool_calls"):
+            message = message | {"content": NO_REPLY}
+        fixed.append(message)
+    return fixed

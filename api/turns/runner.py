@@ -1,0 +1,345 @@
+"""Starts, queues, stops and recovers turns; owns the running ones."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from api.agents.base import RunRequest
+from api.agents.pool import AgentPool
+from api.clock import Clock
+from api.concurrency import Workers
+from api.errors import AgentError, Busy, NotFound, StorageFailed, TalariaError, Unavailable
+from api.events import Event
+from api.hub import Hub
+from api.sessions.model import DONE, FAILED, INTERRUPTED, STOPPED, Message, Session
+from api.sessions.store import SessionStore, Stamp
+from api.text import clean_json
+from api.turns import begin
+from api.turns.begin import Beginning, Sending
+from api.turns.journal import Journal
+from api.turns.live import LiveTurn
+from api.turns.prompt import request_messages
+from api.turns.settle import INTERRUPTED_ERROR, TERMINAL_EVENT, Outcome, settle, terminal_data
+from api.turns.table import TurnTable
+from api.turns.turn import Turn
+
+log = logging.getLogger(__name__)
+
+RUNNING_LIMIT = 8
+STOP_GRACE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The answer to a send. `position` counts from 1 in the session's queue; 0 = not in it."""
+
+    session_id: str
+    turn_id: str
+    queued: bool
+    position: int
+    title: str
+    revision: int
+
+    @property
+    def stream_id(self) -> str:
+        return f"{self.session_id}.{self.turn_id}"
+
+
+class TurnRunner:
+    """Every turn of this process, from the send to the stored end. Memory decides which session is busy."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        hub: Hub[Turn],
+        journal: Journal,
+        agents: AgentPool,
+        clock: Clock,
+        workers: Workers,
+        *,
+        running_limit: int = RUNNING_LIMIT,
+    ) -> None:
+        self._store = store
+        self._hub = hub
+        self._journal = journal
+        self._agents = agents
+        self._clock = clock
+        self._workers = workers
+        self._table = TurnTable(running_limit)
+        self._closing = False
+        store.on_saved(self._follow)
+
+    # Called by the rooms above.
+
+    def send(
+        self, session_id: str, sending: Sending, *, may_queue: bool = True, revision: int | None = None
+    ) -> Started:
+        """Start a turn with a text, or queue it behind the one that runs. Durable when this returns."""
+
+        def start(session: Session) -> Iterator[Message]:
+            is_busy = self._is_busy(session)
+            if is_busy and not may_queue:
+                raise Busy()
+            begin.enqueue(session, sending, self._clock.now())
+            if not is_busy:
+                yield begin.begin_next(session, self._beginning(session))
+
+        return self._start(session_id, sending.client_id, revision, start)
+
+    def regenerate(
+        self,
+        session_id: str,
+        message_id: int | None = None,
+        client_id: str | None = None,
+        revision: int | None = None,
+    ) -> Started:
+        """Ask again under the last user message, or the one named; the reply becomes a variant."""
+
+        def start(session: Session) -> Iterator[Message]:
+            self.require_idle(session)
+            yield begin.begin_regenerate(session, message_id, client_id, self._beginning(session))
+
+        return self._start(session_id, client_id, revision, start)
+
+    def edit(
+        self, session_id: str, message_id: int, sending: Sending, revision: int | None = None
+    ) -> Started:
+        """Ask with another wording of a user message; what followed stays as a variant."""
+
+        def start(session: Session) -> Iterator[Message]:
+            self.require_idle(session)
+            yield begin.begin_edit(session, message_id, sending, self._beginning(session))
+
+        return self._start(session_id, sending.client_id, revision, start)
+
+    def cancel(self, session_id: str, turn_id: str | None = None) -> str | None:
+        """Ask the running turn to end; its stream id, or None when it does not run. Answers at once."""
+        live = self._table.get(session_id)
+        if live is None or turn_id not in (None, live.turn_id):
+            return None
+        if self._table.withdraw(live):
+            self._settle(live, Outcome(STOPPED))
+        elif live.stop_requested_at is None:
+            live.stop_requested_at = self._clock.monotonic()
+            live.stop.request()
+        return live.turn.stream_id
+
+    def delete(self, session_id: str) -> None:
+        """Move a session to the trash; a running turn is settled as stopped in the same step."""
+        with self._store.remove(session_id) as session:
+            live = self._table.get(session_id)
+            if session and session.active_turn:
+                turn = live.finish() if live else self._from_journal(session)
+                settle(session, session.active_turn, turn, Outcome(STOPPED), self._clock.now())
+        self._journal.remove(session_id)
+        if live:
+            live.stop.request()
+            live.end("cancel", {"message_ids": [], "revision": session.revision if session else 0})
+
+    def active(self, session_id: str) -> LiveTurn | None:
+        """The turn that runs in a session now."""
+        return self._table.get(session_id)
+
+    def running(self) -> list[LiveTurn]:
+        return self._table.all()
+
+    def require_idle(self, session: Session) -> None:
+        """Inside an edit: raises `Busy` while a turn runs; a turn whose process is gone is settled."""
+        if self._is_busy(session):
+            raise Busy()
+
+    # Called by the steps of the process.
+
+    def wait_for_work(self, timeout_s: float) -> bool:
+        """Wait until a turn runs; whether one does."""
+        return self._table.is_occupied.wait(timeout_s)
+
+    def step(self) -> None:
+        """Pass on text that waits, and settle turns whose agent does not obey a stop."""
+        now = self._clock.monotonic()
+        for live in self._table.all():
+            live.flush()
+            if live.stop_requested_at is not None and now - live.stop_requested_at >= STOP_GRACE_S:
+                self._settle(live, Outcome(STOPPED))
+
+    def recover(self, session_ids: Iterable[str]) -> int:
+        """Settle the turns that an ended process has left; before the port opens. How many there were."""
+        candidates = set(session_ids) | {session_id for session_id, _ in self._journal.entries()}
+        return sum(self._recover(session_id) for session_id in sorted(candidates))
+
+    def close(self, grace_s: float) -> None:
+        """Refuse new turns, wait for the running ones, and settle what still runs as interrupted."""
+        self._closing = True
+        self._table.is_empty.wait(grace_s)
+        for live in self._table.all():
+            self._table.withdraw(live)
+            live.stop.request()
+            self._settle(live, Outcome(INTERRUPTED, INTERRUPTED_ERROR))
+
+    # Inside.
+
+    def _start(
+        self,
+        session_id: str,
+        client_id: str | None,
+        revision: int | None,
+        start: Callable[[Session], Iterator[Message]],
+    ) -> Started:
+        if self._closing:
+            raise Unavailable("Talaria is shutting down.", retry_after_s=5)
+        with self._claiming(session_id, revision) as (session, begun):
+            turn_id = begin.known_turn(session, client_id)
+            if turn_id is None:
+                begun.extend(self._claim(session, message) for message in start(session))
+                turn_id = session.newest_turn_id
+        self._launch(begun)
+        return _started(session, turn_id)
+
+    @contextmanager
+    def _claiming(
+        self, session_id: str, revision: int | None = None
+    ) -> Iterator[tuple[Session, list[LiveTurn]]]:
+        """Edit a session in which turns begin; if the save fails, they have never begun."""
+        begun: list[LiveTurn] = []
+        try:
+            with self._store.edit(session_id, revision) as session:
+                yield session, begun
+        except BaseException:
+            for live in begun:
+                self._table.leave(live)
+            raise
+
+    def _claim(self, session: Session, message: Message) -> LiveTurn:
+        assert session.active_turn is not None
+        turn = Turn(session.session_id, session.active_turn.turn_id)
+        record = session.turn(turn.turn_id)
+        opening = {
+            "turn_id": turn.turn_id,
+            "user_message": {"id": message.id, "content": message.content},
+            "model": record.model,
+            "agent": record.agent,
+        }
+        journal = self._journal.open(turn.session_id, turn.turn_id)
+        live = LiveTurn(turn, Event("turn_started", opening), journal, self._hub, self._clock)
+        self._table.claim(live)
+        return live
+
+    def _follow(self, session_id: str, session: Session | None, _stamp: Stamp | None) -> None:
+        active = session.active_turn if session else None
+        self._table.follow(session_id, active.turn_id if active else None)
+
+    def _launch(self, begun: Iterable[LiveTurn]) -> None:
+        for live in begun:
+            live.announce()
+            if self._table.admit(live):
+                self._spawn(live)
+
+    def _spawn(self, live: LiveTurn) -> None:
+        try:
+            self._workers.spawn(f"turn {live.turn.stream_id}", lambda: self._work(live))
+        except RuntimeError as exc:
+            log.error("no thread for turn %s: %s", live.turn.stream_id, exc)
+            self._table.release(live)
+            self._settle(live, _failure("This machine has no room for one more thread.", "unavailable"))
+
+    def _work(self, live: LiveTurn) -> None:
+        try:
+            self._settle(live, self._run(live))
+        finally:
+            following = self._table.release(live)
+            if following:
+                self._spawn(following)
+
+    def _run(self, live: LiveTurn) -> Outcome:
+        """The top of a turn's worker: whatever happens in it becomes the outcome of the turn."""
+        try:
+            self._talk(live)
+        except AgentError as exc:
+            outcome = _failure(exc.message, exc.type, exc.hint)
+        except StorageFailed as exc:
+            outcome = _failure(exc.message, "storage")
+        except TalariaError as exc:
+            outcome = _failure(exc.message, "provider_error")
+        except BaseException as exc:
+            log.exception("turn %s: the agent failed", live.turn.stream_id)
+            if isinstance(exc, Exception):
+                outcome = _failure("The agent failed in an unexpected way; the log has the details.")
+            else:
+                outcome = Outcome(INTERRUPTED, INTERRUPTED_ERROR)
+        else:
+            outcome = Outcome(DONE)
+        return Outcome(STOPPED) if live.stop.requested else outcome
+
+    def _talk(self, live: LiveTurn) -> None:
+        session = self._store.load(live.session_id)
+        agent = self._agents.get(session.agent)
+        request = RunRequest(
+            live.session_id, live.turn_id, request_messages(session), session.model, session.endpoint
+        )
+        for event in agent.run(request, live.stop):
+            live.take(Event(event.type, clean_json(event.data)))
+
+    def _settle(self, live: LiveTurn, outcome: Outcome) -> None:
+        """Store the end of a turn and tell it. The first that settles wins; a later one writes nothing."""
+        turn = live.finish()
+        try:
+            with self._claiming(live.session_id) as (session, begun):
+                if session.active_turn is None or session.active_turn.turn_id != live.turn_id:
+                    return
+                ids = settle(session, session.active_turn, turn, outcome, self._clock.now())
+                if outcome.state == DONE and session.queue and not self._closing:
+                    message = begin.begin_next(session, self._beginning(session))
+                    begun.append(self._claim(session, message))
+        except TalariaError as exc:
+            log.error("turn %s could not be stored: %s", turn.stream_id, exc)
+            self._table.leave(live)
+            live.end("apperror", {"message": exc.message, "type": "storage", "hint": "", "message_ids": []})
+            return
+        self._journal.remove(live.session_id, live.turn_id)
+        live.end(TERMINAL_EVENT[outcome.state], terminal_data(session, session.turn(live.turn_id), ids))
+        self._launch(begun)
+
+    def _is_busy(self, session: Session) -> bool:
+        """Whether a turn lives here; one that the file still names and nobody runs is settled."""
+        if self._table.get(session.session_id):
+            return True
+        if session.active_turn:
+            outcome = Outcome(INTERRUPTED, INTERRUPTED_ERROR)
+            settle(session, session.active_turn, self._from_journal(session), outcome, self._clock.now())
+        return False
+
+    def _from_journal(self, session: Session) -> Turn:
+        assert session.active_turn is not None
+        turn = Turn(session.session_id, session.active_turn.turn_id)
+        for event in self._journal.read(turn.session_id, turn.turn_id):
+            turn = turn.apply(event)
+        return turn
+
+    def _recover(self, session_id: str) -> int:
+        try:
+            with self._store.edit(session_id) as session:
+                found = session.active_turn is not None
+                self._is_busy(session)
+        except NotFound:
+            found = False
+        except TalariaError as exc:
+            log.warning("session %s cannot be recovered: %s", session_id, exc)
+            return 0
+        self._journal.remove(session_id)
+        return int(found)
+
+    def _beginning(self, session: Session) -> Beginning:
+        info = self._agents.get(session.agent).info()
+        model = session.model or (info.models[0].id if info.models else None)
+        return Beginning(self._hub.boot_id, info.name, model, self._clock.now())
+
+
+def _failure(message: str, type: str = "provider_error", hint: str = "") -> Outcome:
+    return Outcome(FAILED, {"message": message, "type": type, "hint": hint})
+
+
+def _started(session: Session, turn_id: str) -> Started:
+    waiting = [item.turn_id for item in session.queue]
+    position = waiting.index(turn_id) + 1 if turn_id in waiting else 0
+    return Started(session.session_id, turn_id, position > 0, position, session.title, session.revision)

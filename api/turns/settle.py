@@ -1,0 +1,60 @@
+"""The end of a turn written into its session: pure, called inside the edit that settles it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from api.sessions.model import DONE, FAILED, INTERRUPTED, STOPPED, ActiveTurn, Session, TurnRecord
+from api.turns.turn import Turn
+
+TERMINAL_EVENT = {DONE: "done", STOPPED: "cancel", FAILED: "apperror", INTERRUPTED: "apperror"}
+INTERRUPTED_ERROR = {
+    "message": "Talaria ended before this reply was complete. What had arrived is kept.",
+    "type": "interrupted",
+    "hint": "Use /retry to ask again.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a turn ended: a terminal state, and for a failure what the user is told."""
+
+    state: str
+    error: Mapping[str, Any] | None = None
+
+
+def settle(session: Session, active: ActiveTurn, turn: Turn, outcome: Outcome, now: float) -> list[int]:
+    """Append what the turn said, give its record its end, and free the session; the new message ids."""
+    record = session.turn(active.turn_id)
+    before = len(session.messages)
+    _append_reply(session, active, turn, outcome, now)
+    session.update_turn(
+        record.id, state=outcome.state, finished_at=now, usage=turn.usage, error=outcome.error
+    )
+    session.active_turn = None
+    session.updated_at = now
+    return [message.id for message in session.messages[before:]]
+
+
+def _append_reply(session: Session, active: ActiveTurn, turn: Turn, outcome: Outcome, now: float) -> None:
+    reply = turn.messages()
+    if not reply and active.prior_head is not None and outcome.state != DONE:
+        # A regenerate without a word gives the head back to the reply that was there.
+        session.head = active.prior_head
+        return
+    reply = reply or [("assistant", "", {})]
+    for place, (role, content, extra) in enumerate(reply, start=1):
+        if place == len(reply) and outcome.state != DONE:
+            extra = extra | {"status": outcome.state}
+        session.append(role, content, now, turn.turn_id, extra)
+
+
+def terminal_data(session: Session, record: TurnRecord, message_ids: list[int]) -> dict[str, Any]:
+    """The data of the one terminal event of a turn that is stored in `session`."""
+    data: dict[str, Any] = {"message_ids": message_ids, "revision": session.revision}
+    if record.state == DONE:
+        return data | {"usage": record.usage}
+    if record.state == STOPPED:
+        return data
+    error = record.error or INTERRUPTED_ERROR
+    return {name: error.get(name) for name in ("message", "type", "hint")} | data

@@ -1,0 +1,98 @@
+"""The session file: what goes in comes out, unknown fields stay, damage is named."""
+
+import orjson
+import pytest
+
+from api.errors import Damaged, NewerVersion
+from api.sessions.codec import decode, encode
+from api.sessions.model import ActiveTurn, QueueItem, Session, TurnRecord
+
+
+def sample() -> Session:
+    session = Session("20261130_101500_a1b2c3", title="Oslo", created_at=1.0)
+    session.append("user", "Where is Oslo?", 1.0, session.take_turn_id(), {"x-own": [1, {"a": None}]})
+    session.append("assistant", "In Norway.", 2.0, "t1", {"reasoning": "hm"})
+    session.turns.append(TurnRecord("t1", 1, state="done", usage={"input_tokens": 9}, extra={"later": 1}))
+    session.queue.append(QueueItem(session.take_turn_id(), "next", 3.0, "c-1"))
+    session.active_turn = ActiveTurn("t1", "boot", 1.0)
+    session.extra = {"from_the_future": {"deep": [1, 2]}}
+    return session
+
+
+def test_a_session_comes_back_as_it_was() -> None:
+    assert decode(encode(sample())) == sample()
+
+
+def test_saving_again_gives_the_same_bytes() -> None:
+    raw = encode(sample())
+    assert encode(decode(raw)) == raw
+
+
+def test_metadata_stands_before_the_messages() -> None:
+    names = list(orjson.loads(encode(sample())))
+    assert names[:2] == ["session_id", "schema_version"]
+    assert names[-1] == "messages"
+
+
+def test_a_newer_version_is_refused_by_name() -> None:
+    data = orjson.loads(encode(sample())) | {"schema_version": 2}
+    with pytest.raises(NewerVersion):
+        decode(orjson.dumps(data))
+
+
+@pytest.mark.parametrize("content", [None, "", 7, {"a": 1}, ["x", "y"], [{"type": "other", "z": 1}], True])
+def test_content_of_any_shape_is_kept(content: object) -> None:
+    data = orjson.loads(encode(sample()))
+    data["messages"][0]["content"] = content
+    session = decode(orjson.dumps(data))
+    assert session.messages[0].content == content
+    assert orjson.loads(encode(session))["messages"][0]["content"] == content
+
+
+def test_a_message_without_content_or_time_is_read() -> None:
+    data = orjson.loads(encode(sample()))
+    del data["messages"][0]["content"], data["messages"][0]["timestamp"]
+    assert decode(orjson.dumps(data)).messages[0].content is None
+
+
+@pytest.mark.parametrize("title", [None, ["a"], 7])
+def test_a_title_that_is_no_text_reads_as_none(title: object) -> None:
+    data = orjson.loads(encode(sample())) | {"title": title}
+    assert decode(orjson.dumps(data)).title == ""
+
+
+DAMAGES = {
+    "empty": lambda raw, data: b"",
+    "cut": lambda raw, data: raw[: len(raw) * 6 // 10],
+    "nul": lambda raw, data: b"\0" * len(raw),
+    "list": lambda raw, data: b"[]",
+    "no version": lambda raw, data: orjson.dumps({k: v for k, v in data.items() if k != "schema_version"}),
+    "no messages": lambda raw, data: orjson.dumps({k: v for k, v in data.items() if k != "messages"}),
+    "messages null": lambda raw, data: orjson.dumps(data | {"messages": None}),
+    "message is text": lambda raw, data: orjson.dumps(data | {"messages": ["x"]}),
+    "head nowhere": lambda raw, data: orjson.dumps(data | {"head": 99}),
+    "head is true": lambda raw, data: orjson.dumps(data | {"head": True}),
+    "parent ahead": lambda raw, data: orjson.dumps(
+        data | {"messages": [data["messages"][0] | {"parent": 2}, data["messages"][1]]}
+    ),
+    "ids with a gap": lambda raw, data: orjson.dumps(
+        data | {"messages": [data["messages"][0], data["messages"][1] | {"id": 3}]}
+    ),
+    "tips are a list": lambda raw, data: orjson.dumps(data | {"tips": []}),
+    "turns are text": lambda raw, data: orjson.dumps(data | {"turns": "t1"}),
+    "revision is text": lambda raw, data: orjson.dumps(data | {"revision": "7"}),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_damaged_file_is_named_as_such(kind: str) -> None:
+    raw = encode(sample())
+    with pytest.raises(Damaged):
+        decode(DAMAGES[kind](raw, orjson.loads(raw)))
+
+
+def test_a_file_cut_at_any_byte_is_damaged() -> None:
+    raw = encode(sample()).rstrip()
+    for place in range(len(raw)):
+        with pytest.raises(Damaged):
+            decode(raw[:place])
