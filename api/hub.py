@@ -77,7 +77,8 @@ class _Stream(Generic[S]):
 class Attachment(Generic[S]):
     """Where a reader of one stream starts: missed events, or `state` as of `seq` where those are gone.
 
-    `first` is the event that opened the stream, `ended` that no further event will come.
+    `first` is the event that opened the stream, `ended` that no further event will come; a stream that
+    the hub does not know has not begun, or ended long ago.
     """
 
     replay: list[Published]
@@ -86,6 +87,10 @@ class Attachment(Generic[S]):
     first: Published | None
     ended: bool
     listener: Listener
+
+    @property
+    def is_known(self) -> bool:
+        return self.first is not None
 
 
 class Hub(Generic[S]):
@@ -131,14 +136,14 @@ class Hub(Generic[S]):
             for stream_id in ended[: max(0, len(ended) - ENDED_STREAMS)]:
                 del self._streams[stream_id]
 
-    def attach(self, stream_id: str, after_seq: int) -> Attachment[S] | None:
-        """Listen to one stream from `after_seq` on, without a gap; None when the hub does not know it."""
+    def attach(self, stream_id: str, after_seq: int) -> Attachment[S]:
+        """Listen to one stream from `after_seq` on, without a gap."""
         with self._lock:
-            stream = self._streams.get(stream_id)
-            if stream is None:
-                return None
             listener = Listener(lambda published: published.stream_id == stream_id)
             self._listeners.add(listener)
+            stream = self._streams.get(stream_id)
+            if stream is None:
+                return Attachment([], None, 0, None, False, listener)
             oldest = stream.seq - len(stream.tail)
             replay = [published for published in stream.tail if (published.seq or 0) > after_seq]
             is_whole = oldest <= after_seq <= stream.seq

@@ -23,7 +23,8 @@ _VERSION = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (
   session_id TEXT PRIMARY KEY, listed INTEGER, pinned INTEGER, archived INTEGER, updated_at REAL,
-  damaged INTEGER, running INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER, row TEXT NOT NULL) WITHOUT ROWID;
+  damaged INTEGER, running INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER,
+  row TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_recency ON sessions (listed, archived, pinned, updated_at, session_id);
 """
 _RUNNING = "SELECT session_id FROM sessions WHERE running = 1"

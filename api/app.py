@@ -1,0 +1,93 @@
+"""The Flask application: the gate, the blueprints and the one error handler."""
+
+import logging
+import secrets
+from typing import Any
+
+from flask import Flask, Response, jsonify
+from flask_openapi3.models.info import Info
+from flask_openapi3.openapi import OpenAPI
+from pydantic import ValidationError
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
+from api import __version__, errors
+from api.services import Services
+from api.web import auth, commands, page, sessions, system, turns
+from api.web.body import OrjsonProvider
+from api.web.commands import CommandRoom
+from api.web.gate import Gate
+from api.web.streams import Streams
+
+log = logging.getLogger(__name__)
+
+
+class Talaria(OpenAPI):
+    """An application whose JSON goes through our reader and writer."""
+
+    json_provider_class = OrjsonProvider
+
+
+def create_app(services: Services, gate: Gate) -> Flask:
+    """The application over the objects of one process."""
+    app = Talaria(
+        __name__,
+        info=Info(title="Talaria", version=__version__),
+        security_schemes={"token": {"type": "http", "scheme": "bearer"}},
+        validation_error_status=400,
+        validation_error_callback=_invalid,
+        doc_ui=False,
+        static_folder=None,
+    )
+    app.before_request(gate.check)
+    app.after_request(gate.add_headers)
+    app.register_error_handler(Exception, _answer)
+    v = services
+    streams = Streams(v.hub)
+    room = CommandRoom(v.commands, v.store, v.ops, v.runner)
+    app.register_blueprint(page.blueprint())
+    app.register_api(auth.blueprint(v.auth))
+    app.register_api(sessions.blueprint(v.store, v.catalog, v.ops, v.runner, v.clock))
+    app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, room))
+    app.register_api(commands.blueprint(room))
+    app.register_api(system.blueprint(gate, v.agents, v.catalog, v.runner, v.hub, streams))
+    return app
+
+
+def _invalid(error: ValidationError) -> Response:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(step) for step in first["loc"])
+    raise errors.InvalidRequest(f"{place or 'The request'}: {first['msg']}.", details={"field": place})
+
+
+def _answer(error: Exception) -> Any:
+    """Every refusal as one JSON answer; what nobody foresaw gets a log id and no trace."""
+    if isinstance(error, errors.TalariaError):
+        return _refusal(error)
+    if isinstance(error, HTTPException):
+        return _refusal(_named(error), error)
+    log_id = secrets.token_hex(4)
+    log.error("request failed [%s]", log_id, exc_info=error)
+    return _refusal(errors.TalariaError(details={"log_id": log_id}))
+
+
+def _named(error: HTTPException) -> errors.TalariaError:
+    kinds = {
+        404: errors.NotFound("There is nothing at this address."),
+        405: errors.MethodNotAllowed(),
+        413: errors.TooLarge(),
+        415: errors.UnsupportedMediaType(),
+    }
+    return kinds.get(error.code or 0) or errors.InvalidRequest()
+
+
+def _refusal(error: errors.TalariaError, cause: HTTPException | None = None) -> Response:
+    answer: dict[str, Any] = {"error": error.message, "code": error.code}
+    if error.details:
+        answer["details"] = error.details
+    response = jsonify(answer)
+    response.status_code = error.status
+    if error.retry_after_s is not None:
+        response.headers["Retry-After"] = str(error.retry_after_s)
+    if isinstance(cause, MethodNotAllowed) and cause.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(cause.valid_methods))
+    return response

@@ -1,0 +1,98 @@
+"""Who may ask: the access token, codes that open a browser, and tickets for one address."""
+
+import hmac
+import secrets
+from collections import deque
+from pathlib import Path
+
+from api.clock import Clock
+from api.concurrency import new_lock
+from api.errors import RateLimited, Unauthorized, UsageError
+from api.files import create_whole
+from api.settings import Settings
+
+CODE_S = 60.0
+TICKET_S = 60.0
+LOGINS_A_MINUTE = 5
+
+
+class Auth:
+    """The access token of this server and what is given out for it. Times in monotonic seconds."""
+
+    def __init__(self, token: str, clock: Clock) -> None:
+        self._token = token
+        self._clock = clock
+        self._lock = new_lock()
+        self._codes: dict[str, float] = {}
+        self._tickets: dict[str, tuple[str, float]] = {}
+        self._logins: deque[float] = deque()
+
+    @property
+    def token(self) -> str:
+        return self._token
+
+    def accepts(self, token: str) -> bool:
+        """Whether `token` is the access token; takes as long for any other."""
+        return hmac.compare_digest(token.encode(errors="replace"), self._token.encode())
+
+    def new_code(self) -> str:
+        """A code that opens one browser, once and within a minute: it may be seen on a command line."""
+        code = secrets.token_urlsafe(24)
+        with self._lock:
+            self._codes[code] = self._clock.monotonic() + CODE_S
+        return code
+
+    def redeem(self, code: str) -> str:
+        """The access token for a code. Raises `Unauthorized`, `RateLimited`."""
+        now = self._clock.monotonic()
+        with self._lock:
+            while self._logins and self._logins[0] <= now - 60:
+                self._logins.popleft()
+            if len(self._logins) >= LOGINS_A_MINUTE:
+                raise RateLimited(retry_after_s=60)
+            self._logins.append(now)
+            ends = self._codes.pop(code, None)
+        if ends is None or ends < now:
+            raise Unauthorized("This code is used up or too old. Open the printed address instead.")
+        return self._token
+
+    def new_ticket(self, path: str) -> str:
+        """A ticket for GET of one path, for what cannot send a header; good for a minute."""
+        ticket, now = secrets.token_urlsafe(24), self._clock.monotonic()
+        with self._lock:
+            self._tickets = {t: entry for t, entry in self._tickets.items() if entry[1] >= now}
+            self._tickets[ticket] = (path, now + TICKET_S)
+        return ticket
+
+    def admits(self, ticket: str, path: str) -> bool:
+        """Whether a ticket is good for `path` now."""
+        with self._lock:
+            known, ends = self._tickets.get(ticket, ("", 0.0))
+        return known == path and ends >= self._clock.monotonic()
+
+
+def access_token(settings: Settings) -> str:
+    """The token of the settings, else the one kept in the state folder, made at the first start."""
+    if settings.token:
+        return _checked(settings.token, "The token")
+    path = settings.token_file or settings.state_dir / "token"
+    try:
+        return _checked(path.read_text(encoding="utf-8").strip(), str(path))
+    except FileNotFoundError:
+        if settings.token_file:
+            raise UsageError(f"The token file {path} is not there.") from None
+    except (OSError, UnicodeDecodeError) as exc:
+        raise UsageError(f"The token file {path} cannot be read ({exc}).") from exc
+    return _make(path)
+
+
+def _make(path: Path) -> str:
+    token = secrets.token_urlsafe(32)
+    create_whole(path, token.encode())
+    return token
+
+
+def _checked(token: str, place: str) -> str:
+    if not token or not token.isascii() or any(c.isspace() for c in token):
+        raise UsageError(f"{place} must be a word of ASCII characters without blanks.")
+    return token

@@ -1,0 +1,11 @@
+"""/new: begin another conversation."""
+
+from api.commands.base import Answer, Command, Context
+
+
+def _run(context: Context, argument: str) -> Answer:
+    session = context.ops.new(title=argument)
+    return Answer("A new chat.", {"session_id": session.session_id})
+
+
+COMMAND = Command("new", "Begin a new chat.", _run, "[title]")

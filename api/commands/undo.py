@@ -1,0 +1,24 @@
+"""/undo: take the last turns back."""
+
+from api.commands.base import Answer, Command, Context
+from api.session_ops import parse_count
+
+
+def _run(context: Context, argument: str) -> Answer:
+    asked = parse_count(argument, "/undo")
+    undone = context.ops.undo(context.session_id, asked)
+    turns = "1 turn" if undone.undone_turns == 1 else f"{undone.undone_turns} turns"
+    fewer = " There were no more." if undone.undone_turns < asked else ""
+    output = (
+        f"Took back {turns}: {undone.preview}{fewer} /redo brings it back. Files and mails stay as they are."
+    )
+    data = {
+        "removed_count": undone.removed_count,
+        "undone_turns": undone.undone_turns,
+        "removed_text": undone.text,
+        "removed_preview": undone.preview,
+    }
+    return Answer(output, data)
+
+
+COMMAND = Command("undo", "Take back the last turn, or the last n.", _run, "[n]")

@@ -1,0 +1,104 @@
+"""The one place where the objects of a process are made and joined."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from api.agents.base import Agent
+from api.agents.pool import AgentPool
+from api.auth import Auth, access_token
+from api.clock import Clock
+from api.commands.base import Registry
+from api.commands.registry import build_registry
+from api.concurrency import KeyedLocks, Workers
+from api.events import Event
+from api.files import make_folder
+from api.hub import Hub
+from api.session_ops import SessionOps
+from api.sessions.catalog import Catalog
+from api.sessions.model import Session
+from api.sessions.store import SessionStore, Stamp
+from api.settings import Settings
+from api.turns.journal import Journal
+from api.turns.runner import TurnRunner
+from api.turns.turn import Turn
+
+STEP_S = 1 / 30
+TRASH_S = 30 * 86_400.0
+EMPTY_S = 86_400.0
+HOUSEKEEPING_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything that a running server consists of."""
+
+    settings: Settings
+    clock: Clock
+    workers: Workers
+    store: SessionStore
+    catalog: Catalog
+    hub: Hub[Turn]
+    agents: AgentPool
+    runner: TurnRunner
+    ops: SessionOps
+    commands: Registry
+    auth: Auth
+
+    def open(self) -> None:
+        """Put right what an ended process has left; before the port opens."""
+        self.store.sweep()
+        self.catalog.reconcile()
+        self.runner.recover(self.catalog.running())
+
+    def start(self) -> None:
+        """Begin the steps of the process."""
+        self.workers.spawn("turn steps", self._step_turns)
+        self.workers.every("housekeeping", HOUSEKEEPING_S, self.housekeep)
+
+    def housekeep(self) -> None:
+        """Purge what has lain in the trash for 30 days; empty sessions go there after a day."""
+        now = self.clock.now()
+        self.store.purge(older_than=now - TRASH_S)
+        for session_id in self.catalog.unlisted(before=now - EMPTY_S):
+            self.runner.delete(session_id)
+
+    def close(self, grace_s: float) -> list[str]:
+        """End everything: running turns get `grace_s`; the names of threads that did not end."""
+        self.runner.close(grace_s)
+        self.hub.close()
+        self.agents.close()
+        left = self.workers.stop(grace_s)
+        self.catalog.close()
+        return left
+
+    def _step_turns(self) -> None:
+        while not self.workers.stopping.is_set():
+            if self.runner.wait_for_work(1.0):
+                self.runner.step()
+                self.workers.stopping.wait(STEP_S)
+
+
+def build(settings: Settings, clock: Clock, agents: Callable[[Workers], Mapping[str, Agent]]) -> Services:
+    """The objects of one process over a state folder; nothing runs yet."""
+    state_dir = make_folder(settings.state_dir)
+    workers, hub = Workers(), Hub[Turn](clock.new_id())
+    store = SessionStore(state_dir, KeyedLocks(make_folder(state_dir / "locks")), clock)
+    catalog = Catalog(state_dir / "catalog.db", store)
+    pool = AgentPool(agents(workers), settings.agent)
+    runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers)
+    store.on_saved(_announcer(catalog, hub))
+    ops = SessionOps(store, runner, pool, clock)
+    auth = Auth(access_token(settings), clock)
+    return Services(settings, clock, workers, store, catalog, hub, pool, runner, ops, build_registry(), auth)
+
+
+def _announcer(catalog: Catalog, hub: Hub[Turn]) -> Callable[[str, Session | None, Stamp | None], None]:
+    """File first, then the list, then the event."""
+
+    def announce(session_id: str, session: Session | None, stamp: Stamp | None) -> None:
+        row = catalog.put(session_id, session, stamp)
+        reason = "saved" if session else "deleted"
+        data = {"session_id": session_id, "reason": reason, "row": row}
+        hub.publish(session_id, Event("sessions_changed", data))
+
+    return announce

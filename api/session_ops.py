@@ -1,0 +1,184 @@
+"""Every change of a session that is no turn, and what a session says about itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from api.agents.pool import AgentPool
+from api.clock import Clock
+from api.errors import InvalidRequest
+from api.sessions import tree
+from api.sessions.content import clean_title, preview, text_of
+from api.sessions.model import Message, Session
+from api.sessions.store import SessionStore
+from api.turns.runner import TurnRunner
+from api.turns.turn import COUNTS
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo took: messages and turns by number, and the words of the first message it took."""
+
+    removed_count: int
+    undone_turns: int
+    message: Message
+    revision: int
+
+    @property
+    def text(self) -> str:
+        return text_of(self.message.content)
+
+    @property
+    def preview(self) -> str:
+        return preview(self.text)
+
+
+class SessionOps:
+    """Creates, renames, undoes, restores … sessions: each method is one edit or one read."""
+
+    def __init__(self, store: SessionStore, runner: TurnRunner, agents: AgentPool, clock: Clock) -> None:
+        self._store = store
+        self._runner = runner
+        self._agents = agents
+        self._clock = clock
+
+    def new(self, title: str = "", agent: str | None = None, model: str | None = None) -> Session:
+        """An empty session. Raises `InvalidRequest` for an agent that nobody has."""
+        self._agents.get(agent)
+        now = self._clock.now()
+        session = Session(self._store.new_id(), created_at=now, updated_at=now, agent=agent, model=model)
+        if clean_title(title):
+            session.title, session.title_source = clean_title(title), "user"
+        return self._store.create(session)
+
+    def rename(self, session_id: str, title: str, revision: int | None = None) -> Session:
+        """Give a title; an empty one lets the next message make it again."""
+        with self._store.edit(session_id, revision) as session:
+            session.title = clean_title(title)
+            session.title_source = "user" if session.title else "auto"
+        return session
+
+    def mark(self, session_id: str, **flags: bool) -> Session:
+        """Set `pinned` or `archived`."""
+        with self._store.edit(session_id) as session:
+            for name, value in flags.items():
+                setattr(session, name, value)
+        return session
+
+    def see(self, session_id: str, message_id: int) -> Session:
+        """Remember how far a person has read."""
+        with self._store.edit(session_id) as session:
+            session.message(message_id)
+            session.seen = max(session.seen, message_id)
+        return session
+
+    def undo(self, session_id: str, count: int = 1, revision: int | None = None) -> Undone:
+        """Take the last turns from the conversation. Raises `Busy`, `NothingToUndo`."""
+        with self._store.edit(session_id, revision) as session:
+            self._runner.require_idle(session)
+            undone = tree.undo(session, count)
+            session.updated_at = self._clock.now()
+        return Undone(len(undone.messages), undone.turns, undone.text_of, session.revision)
+
+    def redo(
+        self, session_id: str, count: int = 1, revision: int | None = None
+    ) -> tuple[Session, list[Message]]:
+        """Bring undone turns back; the restored messages. Raises `Busy`, `NothingToRedo`."""
+        with self._store.edit(session_id, revision) as session:
+            self._runner.require_idle(session)
+            restored = tree.redo(session, count)
+            session.updated_at = self._clock.now()
+        return session, restored
+
+    def clear(self, session_id: str, revision: int | None = None) -> tuple[Session, int]:
+        """Take everything from the conversation; redo brings it back. Raises `Busy`."""
+        return self.truncate(session_id, None, revision)
+
+    def truncate(
+        self, session_id: str, message_id: int | None, revision: int | None = None
+    ) -> tuple[Session, int]:
+        """Take what follows a message from the conversation; how many messages. Raises `Busy`."""
+        with self._store.edit(session_id, revision) as session:
+            self._runner.require_idle(session)
+            removed = tree.truncate(session, message_id)
+            session.updated_at = self._clock.now()
+        return session, removed
+
+    def select(self, session_id: str, message_id: int, revision: int | None = None) -> Session:
+        """Show another variant of a message. Raises `Busy`, `InvalidRequest`."""
+        with self._store.edit(session_id, revision) as session:
+            self._runner.require_idle(session)
+            tree.select(session, message_id)
+        return session
+
+    def restore(self, session_id: str) -> Session:
+        """Bring a deleted session back. Raises `NotFound`, `Conflict`."""
+        return self._store.restore(session_id)
+
+    def purge(self, session_id: str | None) -> int:
+        """Remove deleted sessions for ever, one or all; how many."""
+        if session_id is not None:
+            self._store.path(session_id)
+        return self._store.purge(session_id=session_id)
+
+    def status(self, session_id: str) -> dict[str, Any]:
+        """What `/status` shows: names, counts, whether a turn runs, and the tokens spent so far."""
+        session = self._store.load(session_id)
+        live = self._runner.active(session_id)
+        info = self._agents.get(session.agent).info()
+        chosen = [m for m in info.models if m.id == session.model] or list(info.models[:1])
+        spent = spent_tokens(session)
+        last = next((t.usage for t in reversed(session.turns) if t.usage), None) or {}
+        return {
+            "session_id": session.session_id,
+            "title": session.title,
+            "model": session.model or (chosen[0].id if chosen else None),
+            "agent": info.name,
+            "profile": session.profile,
+            "workspace": session.workspace,
+            "personality": session.personality,
+            "message_count": count_messages(session.line()),
+            "created_at": session.created_at,
+            "updated_at": session.updated_at,
+            "agent_running": live is not None,
+            "active_stream_id": live.turn.stream_id if live else None,
+            "queued": len(session.queue),
+            "input_tokens": spent["input_tokens"],
+            "output_tokens": spent["output_tokens"],
+            "total_tokens": spent["total_tokens"],
+            "estimated_cost": spent["estimated_cost"],
+            "context_tokens": last.get("context_tokens"),
+            "context_limit": chosen[0].context_limit if chosen else None,
+        }
+
+
+def count_messages(line: Sequence[Message]) -> int:
+    """The messages that a person counts: typed ones and replies."""
+    return sum(message.is_typed or message.role == "assistant" for message in line)
+
+
+def spent_tokens(session: Session) -> dict[str, Any]:
+    """Sums over every turn there was; None where no turn gave a number. Undo never lowers them."""
+    usages = [turn.usage or {} for turn in session.turns]
+    spent: dict[str, Any] = {name: _sum(usage.get(name) for usage in usages) for name in COUNTS}
+    spent["total_tokens"] = _sum((spent["input_tokens"], spent["output_tokens"]))
+    spent["estimated_cost"] = _sum(usage.get("cost") for usage in usages)
+    spent["turns"] = len(session.turns)
+    spent["unknown_turns"] = sum(
+        turn.state != "running" and (turn.usage or {}).get("input_tokens") is None for turn in session.turns
+    )
+    return spent
+
+
+def _sum(numbers: Any) -> Any:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
+
+
+def parse_count(text: str, what: str) -> int:
+    """The number after a command such as `/undo 2`; 1 where there is none. Raises `InvalidRequest`."""
+    if not text:
+        return 1
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:6]) <= 10_000:
+        raise InvalidRequest(f"{what} takes a number of turns, such as {what} 2.")
+    return int(text)

@@ -1,0 +1,256 @@
+"""What the views accept and answer, as pydantic models: the OpenAPI document is made of them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+
+Count = Annotated[int, Field(ge=1, le=10_000)]
+MessageId = Annotated[int, Field(ge=1, le=2**53)]
+SessionId = Annotated[str, Field(min_length=1, max_length=128)]
+TurnId = Annotated[str, Field(pattern=r"^t[0-9]{1,15}$")]
+Title = Annotated[str, Field(max_length=2000)]
+Name = Annotated[str, Field(max_length=200)]
+ClientId = Annotated[str, Field(min_length=1, max_length=128)]
+Revision = Annotated[int, Field(ge=0, le=2**53)]
+
+
+class Body(BaseModel):
+    """A request body; fields that nobody knows are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class ErrorAnswer(BaseModel):
+    """Every refusal: a sentence to act on, and a word for programs."""
+
+    error: str
+    code: str
+    details: dict[str, Any] | None = None
+
+
+class SessionQuery(BaseModel):
+    session_id: SessionId
+
+
+class SessionBody(Body):
+    session_id: SessionId
+    expected_revision: Revision | None = None
+
+
+ERRORS: dict[str | int, Any] = dict.fromkeys(
+    (400, 401, 403, 404, 405, 409, 413, 415, 421, 429, 500, 503), ErrorAnswer
+)
+
+
+class Part(BaseModel):
+    """One OpenAI-style part of a message; further fields belong to its type."""
+
+    model_config = ConfigDict(extra="allow")
+    type: Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class StartBody(SessionBody):
+    message: str | list[Part] | None = None
+    client_id: ClientId | None = None
+    if_busy: Literal["queue", "reject"] = "queue"
+    as_text: StrictBool = False
+    regenerate: StrictBool = False
+    message_id: MessageId | None = None
+    edit: MessageId | None = None
+
+
+class StartAnswer(BaseModel):
+    stream_id: str
+    session_id: str
+    turn_id: str
+    queued: bool
+    position: int
+    title: str
+    revision: int
+
+
+class StreamQuery(BaseModel):
+    stream_id: Annotated[str, Field(min_length=1, max_length=160)]
+    after_seq: Annotated[int, Field(ge=0, le=2**53)] | None = None
+
+
+class StreamIdQuery(BaseModel):
+    stream_id: Annotated[str, Field(min_length=1, max_length=160)]
+
+
+class StreamStatus(BaseModel):
+    active: bool
+    stream_id: str
+    session_id: str
+    last_seq: int
+    terminal_state: str | None
+
+
+class CancelBody(Body):
+    stream_id: Annotated[str, Field(min_length=1, max_length=160)] | None = None
+    session_id: SessionId | None = None
+
+
+class CancelAnswer(BaseModel):
+    ok: bool
+    cancelled: bool
+    stream_id: str | None
+
+
+class NewBody(Body):
+    title: Title = ""
+    agent: Name | None = None
+    model: Name | None = None
+
+
+class SessionAnswer(BaseModel):
+    session: dict[str, Any]
+
+
+class OkSessionAnswer(BaseModel):
+    ok: bool
+    session: dict[str, Any]
+
+
+class ListQuery(BaseModel):
+    limit: Annotated[int, Field(ge=1, le=500)] = 50
+    before: Annotated[str, Field(max_length=1000)] | None = None
+    archived: bool = False
+
+
+class ListAnswer(BaseModel):
+    sessions: list[dict[str, Any]]
+    next: str | None
+    total: int
+    server_time: float
+
+
+class SessionGetQuery(SessionQuery):
+    messages: Annotated[int, Field(ge=0, le=1)] = 1
+    limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    before: MessageId | None = None
+
+
+class RenameBody(SessionBody):
+    title: Title
+
+
+class PinBody(SessionBody):
+    pinned: StrictBool
+
+
+class ArchiveBody(SessionBody):
+    archived: StrictBool
+
+
+class SeenBody(SessionBody):
+    message_id: MessageId
+
+
+class CountBody(SessionBody):
+    count: Count = 1
+
+
+class UndoAnswer(BaseModel):
+    ok: bool
+    removed_count: int
+    removed_preview: str
+    removed_text: str
+    undone_turns: int
+    revision: int
+
+
+class RedoAnswer(BaseModel):
+    ok: bool
+    restored_count: int
+    restored_turns: int
+    revision: int
+
+
+class RetryAnswer(BaseModel):
+    ok: bool
+    last_user_text: str
+    removed_count: int
+    content: Any
+    attachments: list[Any]
+    revision: int
+
+
+class DeleteAnswer(BaseModel):
+    ok: bool
+    session_id: str
+
+
+class TrashAnswer(BaseModel):
+    sessions: list[dict[str, Any]]
+
+
+class PurgeBody(Body):
+    session_id: SessionId | None = None
+
+
+class PurgeAnswer(BaseModel):
+    ok: bool
+    purged: int
+
+
+class StatusAnswer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    session_id: str
+    agent_running: bool
+    active_stream_id: str | None
+
+
+class CommandBody(Body):
+    session_id: SessionId
+    text: Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+class CommandAnswer(BaseModel):
+    command: str
+    output: str
+    data: dict[str, Any]
+    revision: int | None
+
+
+class CommandsAnswer(BaseModel):
+    commands: list[dict[str, Any]]
+
+
+class ModelsAnswer(BaseModel):
+    agents: list[dict[str, Any]]
+    default: str
+
+
+class LoginBody(Body):
+    code: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class LoginAnswer(BaseModel):
+    token: str
+
+
+class AuthStatusAnswer(BaseModel):
+    password: bool
+
+
+class TicketBody(Body):
+    path: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^/")]
+
+
+class TicketAnswer(BaseModel):
+    ticket: str
+    expires_in: float
+
+
+class HealthQuery(BaseModel):
+    deep: bool = False
+
+
+class HealthAnswer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    status: str
+
+
+class EventsQuery(BaseModel):
+    cursor: Annotated[str, Field(max_length=100)] | None = None

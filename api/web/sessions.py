@@ -1,0 +1,156 @@
+"""Sessions over HTTP: make, list, open, change, delete."""
+
+from dataclasses import asdict
+from typing import Any
+
+from flask_openapi3.blueprint import APIBlueprint
+
+from api.clock import Clock
+from api.session_ops import SessionOps, count_messages
+from api.sessions import tree
+from api.sessions.catalog import Catalog, Row, row_of
+from api.sessions.codec import message_to_json, record_to_json
+from api.sessions.content import text_of
+from api.sessions.model import Session
+from api.sessions.store import SessionStore
+from api.turns.runner import TurnRunner
+from api.web import schemas as s
+
+
+def blueprint(
+    store: SessionStore, catalog: Catalog, ops: SessionOps, runner: TurnRunner, clock: Clock
+) -> APIBlueprint:
+    bp = APIBlueprint("sessions", __name__, abp_responses=s.ERRORS)
+
+    def shown(session: Session) -> dict[str, Any]:
+        return _metadata(session, runner)
+
+    def row_json(row: Row) -> dict[str, Any]:
+        return asdict(row) | {"running": runner.active(row.session_id) is not None}
+
+    @bp.post("/api/session/new", responses={201: s.SessionAnswer})
+    def new(body: s.NewBody) -> Any:
+        return {"session": shown(ops.new(body.title, body.agent, body.model))}, 201
+
+    @bp.get("/api/sessions", responses={200: s.ListAnswer})
+    def list_sessions(query: s.ListQuery) -> Any:
+        page = catalog.page(query.limit, query.before, query.archived)
+        rows = [row_json(row) for row in page.rows]
+        return {"sessions": rows, "next": page.next, "total": page.total, "server_time": clock.now()}
+
+    @bp.get("/api/session", responses={200: s.SessionAnswer})
+    def get(query: s.SessionGetQuery) -> Any:
+        session = store.load(query.session_id)
+        answer = shown(session)
+        if query.messages:
+            answer["messages"] = _messages(session, query.before, query.limit)
+        return {"session": answer}
+
+    @bp.post("/api/session/rename", responses={200: s.OkSessionAnswer})
+    def rename(body: s.RenameBody) -> Any:
+        session = ops.rename(body.session_id, body.title, body.expected_revision)
+        return {"ok": True, "session": shown(session)}
+
+    @bp.post("/api/session/pin", responses={200: s.OkSessionAnswer})
+    def pin(body: s.PinBody) -> Any:
+        return {"ok": True, "session": shown(ops.mark(body.session_id, pinned=body.pinned))}
+
+    @bp.post("/api/session/archive", responses={200: s.OkSessionAnswer})
+    def archive(body: s.ArchiveBody) -> Any:
+        return {"ok": True, "session": shown(ops.mark(body.session_id, archived=body.archived))}
+
+    @bp.post("/api/session/seen", responses={200: s.OkSessionAnswer})
+    def seen(body: s.SeenBody) -> Any:
+        return {"ok": True, "session": shown(ops.see(body.session_id, body.message_id))}
+
+    @bp.post("/api/session/delete", responses={200: s.DeleteAnswer})
+    def delete(body: s.SessionBody) -> Any:
+        runner.delete(body.session_id)
+        return {"ok": True, "session_id": body.session_id}
+
+    @bp.post("/api/session/restore", responses={200: s.OkSessionAnswer})
+    def restore(body: s.SessionBody) -> Any:
+        return {"ok": True, "session": shown(ops.restore(body.session_id))}
+
+    @bp.get("/api/trash", responses={200: s.TrashAnswer})
+    def trash() -> Any:
+        kept = [{"session_id": t.session_id, "deleted_at": t.deleted_at} for t in store.trashed()]
+        return {"sessions": kept}
+
+    @bp.post("/api/trash/purge", responses={200: s.PurgeAnswer})
+    def purge(body: s.PurgeBody) -> Any:
+        return {"ok": True, "purged": ops.purge(body.session_id)}
+
+    _add_history(bp, ops, store)
+    return bp
+
+
+def _add_history(bp: APIBlueprint, ops: SessionOps, store: SessionStore) -> None:
+    @bp.post("/api/session/undo", responses={200: s.UndoAnswer})
+    def undo(body: s.CountBody) -> Any:
+        undone = ops.undo(body.session_id, body.count, body.expected_revision)
+        return {
+            "ok": True,
+            "removed_count": undone.removed_count,
+            "removed_preview": undone.preview,
+            "removed_text": undone.text,
+            "undone_turns": undone.undone_turns,
+            "revision": undone.revision,
+        }
+
+    @bp.post("/api/session/redo", responses={200: s.RedoAnswer})
+    def redo(body: s.CountBody) -> Any:
+        session, restored = ops.redo(body.session_id, body.count, body.expected_revision)
+        turns = sum(message.is_typed for message in restored)
+        counts = {"restored_count": len(restored), "restored_turns": turns}
+        return {"ok": True, **counts, "revision": session.revision}
+
+    @bp.post("/api/session/retry", responses={200: s.RetryAnswer})
+    def retry(body: s.SessionBody) -> Any:
+        undone = ops.take_back_for_retry(body.session_id, body.expected_revision)
+        return {
+            "ok": True,
+            "last_user_text": undone.text,
+            "removed_count": undone.removed_count,
+            "content": undone.message.content,
+            "attachments": list(undone.message.extra.get("attachments") or ()),
+            "revision": undone.revision,
+        }
+
+    @bp.get("/api/session/status", responses={200: s.StatusAnswer})
+    def status(query: s.SessionQuery) -> Any:
+        return ops.status(query.session_id)
+
+
+def _metadata(session: Session, runner: TurnRunner) -> dict[str, Any]:
+    """A session without its messages, as a page shows it."""
+    row = asdict(row_of(session))
+    live = runner.active(session.session_id)
+    return row | {
+        "running": live is not None,
+        "system_prompt": session.system_prompt,
+        "parent": session.parent,
+        "head": session.head,
+        "active_turn": {"turn_id": live.turn_id, "stream_id": live.turn.stream_id} if live else None,
+        "queue": [record_to_json(item) for item in session.queue],
+        "can_undo": session.last_typed() is not None,
+        "can_redo": bool(session.redo),
+        "message_count": count_messages(session.line()),
+    }
+
+
+def _messages(session: Session, before: int | None, limit: int | None) -> list[dict[str, Any]]:
+    line = [m for m in session.line() if before is None or m.id < before]
+    line = line[-limit:] if limit else line
+    families = tree.variants(session)
+    errors = {turn.id: turn.error for turn in session.turns if turn.error}
+    messages = []
+    for message in line:
+        entry = message_to_json(message) | {"text": text_of(message.content)}
+        ids = families.get(message.id)
+        if ids:
+            entry["variants"] = {"index": ids.index(message.id), "count": len(ids), "ids": ids}
+        if message.extra.get("status") and message.turn in errors:
+            entry["error"] = errors[message.turn]
+        messages.append(entry)
+    return messages

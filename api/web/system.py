@@ -1,0 +1,56 @@
+"""The server itself over HTTP: health, models, and the stream of all events."""
+
+import threading
+from typing import Any
+
+from flask import Response, current_app, request
+from flask_openapi3.blueprint import APIBlueprint
+
+from api.agents.pool import AgentPool
+from api.errors import Unauthorized
+from api.hub import Hub
+from api.sessions.catalog import Catalog
+from api.turns.runner import TurnRunner
+from api.turns.turn import Turn
+from api.web import schemas as s
+from api.web.gate import Gate
+from api.web.streams import Streams
+
+
+def blueprint(
+    gate: Gate, agents: AgentPool, catalog: Catalog, runner: TurnRunner, hub: Hub[Turn], streams: Streams
+) -> APIBlueprint:
+    bp = APIBlueprint("system", __name__, abp_responses=s.ERRORS)
+
+    @bp.get("/health", responses={200: s.HealthAnswer})
+    def health(query: s.HealthQuery) -> Any:
+        if not query.deep:
+            return {"status": "ok"}
+        if not gate.has_token():
+            raise Unauthorized()
+        return {
+            "status": "ok",
+            "sessions": catalog.page(1).total,
+            "running": len(runner.running()),
+            "threads": threading.active_count(),
+            "streams": hub.listeners(),
+        }
+
+    @bp.get("/api/models", responses={200: s.ModelsAnswer})
+    def models() -> Any:
+        return {"agents": agents.infos(), "default": agents.default}
+
+    @bp.get(
+        "/api/events", responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+    )
+    def events(query: s.EventsQuery) -> Response:
+        cursor = query.cursor or request.headers.get("Last-Event-ID") or ""
+        boot_id, _, number = cursor.rpartition(":")
+        is_ours = boot_id == hub.boot_id and number.isascii() and number.isdigit() and len(number) < 16
+        return streams.everything(int(number) if is_ours else None, is_fresh=is_ours or not cursor)
+
+    @bp.get("/api/openapi.json")
+    def openapi() -> Any:
+        return current_app.api_doc  # type: ignore[attr-defined]
+
+    return bp

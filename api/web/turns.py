@@ -1,0 +1,116 @@
+"""Turns over HTTP: start, stream, stop."""
+
+from typing import Any
+
+from flask import Response, request
+from flask_openapi3.blueprint import APIBlueprint
+
+from api.errors import InvalidRequest, NotFound
+from api.events import Event
+from api.hub import Hub
+from api.sessions.model import RUNNING, is_session_id
+from api.sessions.store import SessionStore
+from api.turns.begin import Sending
+from api.turns.replay import replay
+from api.turns.runner import Started, TurnRunner
+from api.turns.turn import Turn
+from api.web import schemas as s
+from api.web.commands import CommandRoom
+from api.web.streams import Streams
+
+
+def blueprint(
+    store: SessionStore, runner: TurnRunner, hub: Hub[Turn], streams: Streams, commands: CommandRoom
+) -> APIBlueprint:
+    bp = APIBlueprint("turns", __name__, abp_responses=s.ERRORS)
+
+    @bp.post("/api/chat/start", responses={202: s.StartAnswer, 200: s.CommandAnswer})
+    def start(body: s.StartBody) -> Any:
+        if body.edit is None and not body.regenerate and isinstance(body.message, str) and not body.as_text:
+            answer = commands.run(body.session_id, body.message)
+            if answer is not None:
+                return answer, 200
+        return _started_json(_start(runner, body)), 202
+
+    @bp.get(
+        "/api/chat/stream",
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    )
+    def stream(query: s.StreamQuery) -> Response:
+        session_id, turn_id = split_stream_id(query.stream_id)
+
+        def ended() -> list[Event]:
+            return replay(store.load(session_id), turn_id)
+
+        ended()
+        return streams.turn(query.stream_id, _after_seq(query), ended)
+
+    @bp.get("/api/chat/stream/status", responses={200: s.StreamStatus})
+    def status(query: s.StreamIdQuery) -> Any:
+        session_id, turn_id = split_stream_id(query.stream_id)
+        session, live = store.load(session_id), runner.active(session_id)
+        is_active = live is not None and live.turn_id == turn_id
+        waits = any(item.turn_id == turn_id for item in session.queue)
+        state = None if is_active or waits else session.turn(turn_id).state
+        return {
+            "active": is_active,
+            "stream_id": query.stream_id,
+            "session_id": session_id,
+            "last_seq": hub.last_seq(query.stream_id),
+            "terminal_state": None if state == RUNNING else state,
+        }
+
+    @bp.post("/api/chat/cancel", responses={200: s.CancelAnswer})
+    def cancel(body: s.CancelBody) -> Any:
+        if body.stream_id is not None:
+            session_id, turn_id = split_stream_id(body.stream_id)
+        elif body.session_id is not None:
+            session_id, turn_id = body.session_id, None
+        else:
+            raise InvalidRequest("Name a stream_id or a session_id.")
+        store.load(session_id)
+        stream_id = runner.cancel(session_id, turn_id)
+        return {"ok": True, "cancelled": stream_id is not None, "stream_id": stream_id or body.stream_id}
+
+    return bp
+
+
+def _start(runner: TurnRunner, body: s.StartBody) -> Started:
+    if body.regenerate:
+        return runner.regenerate(body.session_id, body.message_id, body.client_id, body.expected_revision)
+    sending = Sending(_content(body.message), body.client_id)
+    if body.edit is not None:
+        return runner.edit(body.session_id, body.edit, sending, body.expected_revision)
+    may_queue = body.if_busy == "queue"
+    return runner.send(body.session_id, sending, may_queue=may_queue, revision=body.expected_revision)
+
+
+def _content(message: str | list[s.Part] | None) -> str | list[dict[str, Any]]:
+    if isinstance(message, str) and message.strip():
+        return message
+    if isinstance(message, list) and message:
+        return [part.model_dump() for part in message]
+    raise InvalidRequest("The message is empty.")
+
+
+def _started_json(started: Started) -> dict[str, Any]:
+    names = ("stream_id", "session_id", "turn_id", "queued", "position", "title", "revision")
+    return {name: getattr(started, name) for name in names}
+
+
+def _after_seq(query: s.StreamQuery) -> int:
+    """The cursor of a reader: the query, else what a browser sends when it comes back by itself."""
+    if query.after_seq is not None:
+        return query.after_seq
+    stream_id, _, seq = request.headers.get("Last-Event-ID", "").rpartition(":")
+    return (
+        int(seq) if stream_id == query.stream_id and seq.isascii() and seq.isdigit() and len(seq) < 16 else 0
+    )
+
+
+def split_stream_id(stream_id: str) -> tuple[str, str]:
+    """Session and turn of a stream. Raises `NotFound` for what is no stream id."""
+    session_id, _, turn_id = stream_id.rpartition(".")
+    if not is_session_id(session_id) or not turn_id:
+        raise NotFound("There is no such stream.")
+    return session_id, turn_id
