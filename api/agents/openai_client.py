@@ -152,6 +152,8 @@ class Connection:
             return AgentError(message, type="unavailable", hint=CHECK_ADDRESS)
         if any(isinstance(cause, httpx2.ConnectError | httpx2.ProxyError) for cause in causes):
             return self._unavailable(f"Nothing answers at {host}.")
+        if any(isinstance(cause, httpx2.DecodingError) for cause in causes):
+            return AgentError(f"{name} sent compressed data that cannot be unpacked.", hint=CHECK_ADDRESS)
         return BrokenOff(
             f"{name} closed the connection before it had answered.",
             type="unavailable",

@@ -361,7 +361,7 @@ ERRORS_IN_200: dict[str, tuple[Reply, str, str]] = {
     "a hang-up with text held back": (stream(chunk({"content": "<thi"}), HangUp()), "ended early", "<thi"),
     "broken compression": (
         stream(b"this is no gzip", headers={"Content-Encoding": "gzip"}),
-        "closed the connection",
+        "cannot be unpacked",
         "",
     ),
 }
@@ -397,8 +397,10 @@ def test_usage_that_came_before_a_failure_is_counted(ask: Any, server: FakeOpenA
         (401, "auth_mismatch", 1),
         (402, "quota_exhausted", 1),
         (404, "model_not_found", 1),
-    ]
-    + [(429, "rate_limit", 3), (500, "provider_error", 3), (503, "unavailable", 3)],
+        (429, "rate_limit", 3),
+        (500, "provider_error", 3),
+        (503, "unavailable", 3),
+    ],
 )
 def test_an_error_status_is_tried_again_only_where_it_may_pass(
     ask: Any, server: FakeOpenAI, status: int, kind: str, requests: int
@@ -459,6 +461,13 @@ def test_a_refused_connection_names_the_host_and_what_to_do(ask: Any, make_agent
 def test_an_unknown_host_is_named(ask: Any, make_agent: Any) -> None:
     error = ask(agent=make_agent(base_url="http://nowhere.invalid/v1")).error
     assert (error.type, str(error)) == ("unavailable", "The host name nowhere.invalid cannot be found.")
+
+
+def test_a_proxy_is_used_where_one_is_set(ask: Any, make_agent: Any, server: FakeOpenAI) -> None:
+    proxy = server.base_url.removesuffix("/v1")
+    outcome = ask(agent=make_agent(base_url="http://nowhere.invalid/v1", proxy=proxy))
+    assert (outcome.error, outcome.text()) == (None, "You said: Hello")
+    assert server.headers[0]["host"] == "nowhere.invalid"
 
 
 @pytest.mark.parametrize(

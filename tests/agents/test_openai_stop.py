@@ -1,7 +1,7 @@
 """A stop closes the upstream connection at every moment of a reply."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,8 +28,8 @@ HALF_A_CHUNK = chunk({"content": "never shown"})[:20]
 class Run:
     """A reply that is read in a thread of its own."""
 
-    def __init__(self, agent: Any) -> None:
-        self.stop = Stop()
+    def __init__(self, agent: Any, stop: Stop) -> None:
+        self.stop = stop
         self.events: list[Event] = []
         self.error: BaseException | None = None
         self.has_text = threading.Event()
@@ -46,8 +46,8 @@ class Run:
 
 
 @contextmanager
-def running(agent: Any) -> Iterator[Run]:
-    run = Run(agent)
+def running(agent: Any, stop: Stop | None = None) -> Iterator[Run]:
+    run = Run(agent, stop or Stop())
     run.thread.start()
     try:
         yield run
@@ -105,11 +105,26 @@ def test_stop_before_the_run_asks_nobody(make_agent: Any, server: FakeOpenAI) ->
     assert server.connections == 0
 
 
+class WatchedStop(Stop):
+    """A stop that tells when a second thing waits for it: after the connection, the pause between tries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+        self.has_two = threading.Event()
+
+    def on_request(self, close: Callable[[], None]) -> None:
+        super().on_request(close)
+        self.count += 1
+        if self.count == 2:
+            self.has_two.set()
+
+
 def test_stop_while_waiting_for_another_try_ends_the_wait(make_agent: Any, server: FakeOpenAI) -> None:
-    server.enqueue(Reply((Wait("refusal"), b"{}"), status=503))
-    with running(make_agent(tries=Tries(pause_s=60, longest_pause_s=60))) as run:
-        assert server.reached("refusal").wait(5)
-        server.gate("refusal").set()
+    server.enqueue(json_reply({}, status=503))
+    stop = WatchedStop()
+    with running(make_agent(tries=Tries(pause_s=60, longest_pause_s=60)), stop) as run:
+        assert stop.has_two.wait(5)
         run.stop.request()
         run.thread.join(1)
         assert not run.thread.is_alive()
@@ -117,12 +132,13 @@ def test_stop_while_waiting_for_another_try_ends_the_wait(make_agent: Any, serve
 
 
 def test_stop_keeps_the_words_that_were_held_back(make_agent: Any, server: FakeOpenAI) -> None:
-    server.enqueue(Reply((chunk({"reasoning": "hm"}), chunk({"content": "<thi"}), Wait("here"))))
-    with running(make_agent()) as run:
-        assert server.reached("here").wait(5)
-        assert run.has_text.wait(5)
-        run.stop.request()
-    assert [event.data["text"] for event in run.events][:1] == ["hm"]
+    server.enqueue(Reply((chunk({"reasoning": "hm", "content": "<thi"}), Wait("here"))))
+    stop = Stop()
+    events = make_agent().run(REQUEST, stop)
+    shown = [next(events)]
+    stop.request()
+    shown += events
+    assert [(event.type, event.data["text"]) for event in shown] == [("reasoning", "hm"), ("token", "<thi")]
 
 
 def test_a_late_stop_does_not_touch_the_next_call(make_agent: Any, server: FakeOpenAI) -> None:
@@ -160,9 +176,3 @@ def test_two_runs_of_one_agent_are_stopped_apart(make_agent: Any, server: FakeOp
             server.gate("two").set()
             second.thread.join(5)
             assert (second.error, [event.type for event in second.events]) == (None, ["token"])
-
-
-def test_closing_the_fake_wakes_its_waiting_answers() -> None:
-    with FakeOpenAI() as server:
-        server.enqueue(json_reply({}))
-        assert server.gate("x") is server.gate("x")
