@@ -74,15 +74,13 @@ class Connection:
                 for _ in itertools.islice(pieces, DRAIN_PIECES):
                     pass
 
-    def models(self) -> list[dict[str, Any]]:
+    def models(self, line: Line) -> list[dict[str, Any]]:
         """The models that the endpoint lists. Raises `AgentError`."""
-        line = Line(self._timeouts.models_s)
+        line.timeout_s = self._timeouts.models_s
         with self._plain_failures(line), sending_on(line):
             answer: Any = self._client.models.with_raw_response.list(timeout=self._timeouts.models_s)
-            text = answer.text
-        line.release()
         try:
-            said = read_json(text)
+            said = read_json(answer.text)
         except ValueError:
             said = None
         found = said.get("data") if isinstance(said, dict) else said
