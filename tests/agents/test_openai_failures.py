@@ -1,4 +1,4 @@
-"""Failures of OpenAI-compatible endpoints, over a real socket: told plainly, and tried again within bounds."""
+"""Failures of OpenAI-compatible endpoints: told plainly, and tried again within bounds."""
 
 import logging
 import socket
