@@ -6,7 +6,7 @@ from typing import Any
 
 from api.agents.pool import AgentPool
 from api.clock import Clock
-from api.errors import InvalidRequest
+from api.errors import InvalidRequest, NothingToRetry, NothingToUndo
 from api.sessions import tree
 from api.sessions.content import clean_title, preview, text_of
 from api.sessions.model import Message, Session
@@ -79,6 +79,13 @@ class SessionOps:
             undone = tree.undo(session, count)
             session.updated_at = self._clock.now()
         return Undone(len(undone.messages), undone.turns, undone.text_of, session.revision)
+
+    def take_back_for_retry(self, session_id: str, revision: int | None = None) -> Undone:
+        """An undo of one turn that hands its message back, for clients that send it again themselves."""
+        try:
+            return self.undo(session_id, 1, revision)
+        except NothingToUndo:
+            raise NothingToRetry() from None
 
     def redo(
         self, session_id: str, count: int = 1, revision: int | None = None

@@ -115,6 +115,11 @@ class Catalog:
         """The sessions whose file names a running turn."""
         return [row[0] for row in self._healed(lambda: self._read(_RUNNING))]
 
+    def unlisted(self, before: float) -> list[str]:
+        """Sessions that no list shows and nobody has touched since `before`, Unix seconds."""
+        query = "SELECT session_id FROM sessions WHERE listed = 0 AND updated_at < ?"
+        return [row[0] for row in self._healed(lambda: self._read(query, [before]))]
+
     def close(self) -> None:
         with self._lock:
             self._connection.close()

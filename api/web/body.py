@@ -65,4 +65,4 @@ class OrjsonProvider(JSONProvider):
 
     def response(self, *args: Any, **kwargs: Any) -> Any:
         value = self._prepare_response_obj(args, kwargs)
-        return self._app.response_class(orjson.dumps(value), mimetype="application/json")
+        return self._app.response_class(self.dumps(value), mimetype="application/json")

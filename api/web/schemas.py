@@ -37,6 +37,7 @@ class SessionBody(Body):
     expected_revision: Revision | None = None
 
 
+EVENT_STREAM: dict[str, Any] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 ERRORS: dict[str | int, Any] = dict.fromkeys(
     (400, 401, 403, 404, 405, 409, 413, 415, 421, 429, 500, 503), ErrorAnswer
 )

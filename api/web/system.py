@@ -40,9 +40,7 @@ def blueprint(
     def models() -> Any:
         return {"agents": agents.infos(), "default": agents.default}
 
-    @bp.get(
-        "/api/events", responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
-    )
+    @bp.get("/api/events", responses={200: s.EVENT_STREAM})
     def events(query: s.EventsQuery) -> Response:
         cursor = query.cursor or request.headers.get("Last-Event-ID") or ""
         boot_id, _, number = cursor.rpartition(":")

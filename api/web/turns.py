@@ -34,7 +34,7 @@ def blueprint(
 
     @bp.get(
         "/api/chat/stream",
-        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+        responses={200: s.EVENT_STREAM},
     )
     def stream(query: s.StreamQuery) -> Response:
         session_id, turn_id = split_stream_id(query.stream_id)
