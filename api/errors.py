@@ -112,7 +112,10 @@ class UnsupportedMediaType(TalariaError):
 
 class UnknownHost(TalariaError):
     status, code = 421, "unknown_host"
-    sentence = "Talaria does not answer to this host name. Use the printed address, or add the name with --allow-host."
+    sentence = (
+        "Talaria does not answer to this host name. "
+        "Use the printed address, or add the name with --allow-host."
+    )
 
 
 class RateLimited(TalariaError):
