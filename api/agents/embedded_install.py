@@ -38,7 +38,7 @@ NO_NETWORK_SIGNS = (
 
 @dataclass(frozen=True, slots=True)
 class InstallState:
-    """How far the installation is; `state` is absent, installing, ready or failed, the sizes are downloads."""
+    """How far it is: `state` is absent, installing, ready or failed; sizes are those of the downloads."""
 
     state: str
     step: str = ""
