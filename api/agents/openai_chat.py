@@ -1,0 +1,207 @@
+"""The backend for any OpenAI-compatible endpoint."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from api import events
+from api.agents.base import AgentInfo, ModelInfo, RunRequest, Stop
+from api.agents.body import BodyDecoder
+from api.agents.chunks import Reply
+from api.agents.endpoint import Endpoint, Endpoints, Timeouts, Tries
+from api.agents.provider_errors import BrokenOff, PassingFailure, Silence
+from api.agents.usage import count
+from api.concurrency import new_flag, new_lock
+from api.errors import AgentError
+from api.events import Event
+from api.text import clean_json
+
+if TYPE_CHECKING:
+    from api.agents.openai_client import Connection
+    from api.agents.wire import Line
+
+NO_TOOL = "This tool is not available here."
+CONTEXT_FIELDS = ("context_length", "max_model_len", "context_window")
+
+
+class OpenAIAgent:
+    """Answers turns by streaming chat completions; one client per endpoint, kept until `close`."""
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        timeouts: Timeouts | None = None,
+        tries: Tries | None = None,
+        name: str = "openai",
+    ) -> None:
+        self.name = name
+        self._endpoints = endpoints
+        self._timeouts = timeouts or Timeouts()
+        self._tries = tries or Tries()
+        self._lock = new_lock()
+        self._connections: dict[str, Connection] = {}
+        self._replaced: list[Connection] = []
+
+    def warm(self) -> None:
+        """Load the `openai` library, so that the first turn does not wait for it."""
+        _connection_class()
+
+    def run(self, request: RunRequest, stop: Stop) -> Iterator[Event]:
+        """The events of one reply, as `Agent` promises."""
+        if stop.requested:
+            return
+        connection = self._connection(self._endpoints.get(request.endpoint))
+        body = _body(request, connection.endpoint)
+        line = connection.new_line()
+        stop.on_request(line.cut)
+        try:
+            yield from self._bounded_tries(connection, body, line, stop)
+        finally:
+            line.release()
+
+    def info(self) -> AgentInfo:
+        """What is known without asking the network."""
+        endpoints = self._endpoints.all()
+        models = tuple(_model_info(endpoint, endpoint.model) for endpoint in endpoints if endpoint.model)
+        reason = None if endpoints else "No endpoint is set up."
+        return AgentInfo(self.name, available=bool(endpoints), reason=reason, models=models)
+
+    def models(self, endpoint_id: str | None = None) -> Sequence[ModelInfo]:
+        """The models that an endpoint lists. Raises `AgentError` soon where it does not answer."""
+        connection = self._connection(self._endpoints.get(endpoint_id))
+        return tuple(_listed_model(connection.endpoint, model) for model in connection.models())
+
+    def close(self) -> None:
+        """Close all clients."""
+        with self._lock:
+            connections = [*self._connections.values(), *self._replaced]
+            self._connections, self._replaced = {}, []
+        for connection in connections:
+            connection.close()
+
+    def _connection(self, endpoint: Endpoint) -> "Connection":
+        """The client of `endpoint`. One of older settings stays open for the calls that run on it."""
+        with self._lock:
+            known = self._connections.get(endpoint.id)
+            if known is not None and known.endpoint == endpoint:
+                return known
+        made = _connection_class()(endpoint, self._timeouts)
+        with self._lock:
+            replaced = self._connections.get(endpoint.id)
+            if replaced is not None:
+                self._replaced.append(replaced)
+            self._connections[endpoint.id] = made
+        return made
+
+    def _bounded_tries(
+        self, connection: "Connection", body: dict[str, Any], line: "Line", stop: Stop
+    ) -> Iterator[Event]:
+        attempt = 0
+        while True:
+            attempt += 1
+            reply = Reply(connection.endpoint)
+            try:
+                yield from self._whole_reply(connection, body, line, stop, reply)
+                return
+            except PassingFailure as failure:
+                pause_s = self._tries.pause_after(attempt, failure.retry_after_s)
+                if reply.has_output or pause_s is None:
+                    raise
+            if _is_stopped_within(pause_s, stop):
+                return
+
+    def _whole_reply(
+        self, connection: "Connection", body: dict[str, Any], line: "Line", stop: Stop, reply: Reply
+    ) -> Iterator[Event]:
+        try:
+            yield from self._stream(connection, body, line, stop, reply)
+            if not stop.requested:
+                reply.check_is_whole()
+        except AgentError:
+            yield from reply.rest()
+            if stop.requested:
+                return
+            yield from reply.usage()
+            raise
+        yield from reply.rest()
+        if not stop.requested:
+            yield from _refused_calls(reply)
+            yield from reply.notices()
+            yield from reply.usage()
+
+    def _stream(
+        self, connection: "Connection", body: dict[str, Any], line: "Line", stop: Stop, reply: Reply
+    ) -> Iterator[Event]:
+        """The events of one answer as its bytes come; it may break off after what makes it whole."""
+        decoder = BodyDecoder(connection.endpoint)
+        try:
+            with connection.answer(body, line) as pieces:
+                for piece in pieces:
+                    for event, data in decoder.feed(piece):
+                        yield from reply.read(event, data)
+                        if stop.requested:
+                            return
+                    if reply.is_done:
+                        return
+                    line.timeout_s = self._patience(reply)
+        except BrokenOff:
+            if not reply.has_output and not reply.has_finished:
+                raise
+        except Silence:
+            if not reply.has_finished:
+                raise
+        for event, data in decoder.finish():
+            yield from reply.read(event, data)
+
+    def _patience(self, reply: Reply) -> float:
+        if reply.has_finished:
+            return self._timeouts.ending_s
+        return self._timeouts.silence_s if reply.has_output else self._timeouts.first_token_s
+
+
+def _connection_class() -> "type[Connection]":
+    """The class that brings the `openai` library with it, loaded by the first who needs it."""
+    from api.agents.openai_client import Connection
+
+    return Connection
+
+
+def _body(request: RunRequest, endpoint: Endpoint) -> dict[str, Any]:
+    """The request as the provider gets it: only what is set, and no empty list that strict ones refuse."""
+    model = request.model or endpoint.model
+    if not model:
+        raise AgentError(
+            f"No model is chosen for {endpoint.name}.",
+            type="model_not_found",
+            hint="Choose a model for this chat.",
+        )
+    messages = [
+        {key: value for key, value in message.items() if key != "tool_calls" or value}
+        for message in clean_json(list(request.messages))
+    ]
+    limits = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens}
+    chosen = {key: value for key, value in limits.items() if value is not None}
+    return {"model": model, "messages": messages, **chosen}
+
+
+def _refused_calls(reply: Reply) -> Iterator[Event]:
+    """The calls of a model that called tools although none were offered."""
+    for call in reply.tool_calls():
+        yield events.tool(call.id, call.name, call.arguments)
+        yield events.tool_complete(call.id, call.name, NO_TOOL, 0.0, True)
+
+
+def _is_stopped_within(seconds: float, stop: Stop) -> bool:
+    flag = new_flag()
+    stop.on_request(flag.set)
+    return flag.wait(seconds)
+
+
+def _model_info(endpoint: Endpoint, model: str) -> ModelInfo:
+    return ModelInfo(model, endpoint.id, model, endpoint.context_limit, endpoint.vision)
+
+
+def _listed_model(endpoint: Endpoint, model: dict[str, Any]) -> ModelInfo:
+    told = next((limit for name in CONTEXT_FIELDS if (limit := count(model.get(name)))), None)
+    is_default = model["id"] == endpoint.model
+    limit = endpoint.context_limit if is_default and endpoint.context_limit else told
+    return ModelInfo(model["id"], endpoint.id, model["id"], limit, endpoint.vision if is_default else None)

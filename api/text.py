@@ -1,0 +1,81 @@
+"""Text and JSON that come from outside: read tolerantly, kept as valid Unicode that can be saved again."""
+
+import json
+from typing import Any
+
+import orjson
+
+# orjson writes at most 254 levels, and what is accepted here is stored inside other values.
+MAX_NESTING = 200
+
+
+def valid_unicode(text: str) -> str:
+    """`text` with surrogate pairs joined and each lone surrogate replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def clean_json(value: Any) -> Any:
+    """`value` with all its strings, keys too, valid Unicode. Raises `ValueError` for too deep a nesting."""
+    return _clean(value, MAX_NESTING)
+
+
+def read_json(text: str) -> Any:
+    """The value written in `text`, also where lone surrogates or NaN are in it. Raises `ValueError`."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return _read_leniently(text)
+
+
+class TextJoiner:
+    """Joins a surrogate pair that was cut over two pieces of text."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def feed(self, piece: str) -> str:
+        """The valid text up to here; the first half of a pair waits for the second."""
+        if self._half:
+            piece, self._half = self._half + piece, ""
+        if piece and "\ud800" <= piece[-1] <= "\udbff":
+            piece, self._half = piece[:-1], piece[-1]
+        return valid_unicode(piece)
+
+    def finish(self) -> str:
+        """What is left over."""
+        half, self._half = self._half, ""
+        return valid_unicode(half)
+
+
+def _clean(value: Any, levels: int) -> Any:
+    if isinstance(value, str):
+        return valid_unicode(value)
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if levels == 0:
+        raise ValueError("the value is nested too deep")
+    if isinstance(value, dict):
+        return {valid_unicode(str(key)): _clean(item, levels - 1) for key, item in value.items()}
+    return [_clean(item, levels - 1) for item in value]
+
+
+def _read_leniently(text: str) -> Any:
+    try:
+        return json.loads(text, strict=False, parse_int=_whole, parse_constant=_nothing)
+    except RecursionError:
+        raise ValueError("the value is nested too deep") from None
+
+
+def _whole(digits: str) -> int | float:
+    """A whole number as orjson gives it: beyond 64 bits a float."""
+    return int(digits) if len(digits) <= 18 else float(digits)
+
+
+def _nothing(_name: str) -> None:
+    """NaN and Infinity have no place in JSON and are read as null."""
