@@ -7,7 +7,9 @@ from typing import Any
 
 from api.agents.base import Agent, AgentInfo, ModelInfo, RunRequest, Stop
 from api.agents.embedded_install import EmbeddedInstall
-from api.agents.sidecar import ALIAS, CONTEXT_TOKENS
+from api.agents.endpoint import Endpoint, EndpointTable
+from api.agents.openai_chat import OpenAIAgent
+from api.agents.sidecar import ALIAS, CONTEXT_TOKENS, REPLY_TOKENS, TEMPERATURE
 from api.agents.sidecar_process import Sidecar, SidecarAddress
 from api.concurrency import new_lock
 from api.errors import AgentError
@@ -37,9 +39,10 @@ class EmbeddedState:
 
 
 class EmbeddedAgent:
-    """Implements `Agent`. `connect` makes the agent that speaks to a running model process.
+    """Implements `Agent`. `spawn(name, work)` runs work in the background.
 
-    `spawn(name, work)` runs work in the background. Nothing is downloaded before `prepare` or a first `run`.
+    `connect` makes the agent that speaks to a running model process. Nothing is downloaded before
+    `prepare` or a first `run`.
     """
 
     name = "embedded"
@@ -48,12 +51,12 @@ class EmbeddedAgent:
         self,
         install: EmbeddedInstall,
         sidecar: Sidecar,
-        connect: Callable[[SidecarAddress], Agent],
         spawn: Callable[[str, Callable[[], object]], Any],
+        connect: Callable[[SidecarAddress], Agent] | None = None,
     ) -> None:
         self._install = install
         self._sidecar = sidecar
-        self._connect = connect
+        self._connect = connect or reach
         self._spawn = spawn
         self._preparing = new_lock()
         self._guard = new_lock()
@@ -133,6 +136,22 @@ class EmbeddedAgent:
         if reached is not None:
             reached[1].close()
         return agent
+
+
+def reach(address: SidecarAddress) -> Agent:
+    """The agent that speaks to the model process at `address`."""
+    endpoint = Endpoint(
+        id="embedded",
+        name="Demo model",
+        base_url=address.base_url,
+        model=ALIAS,
+        api_key=address.key,
+        context_limit=CONTEXT_TOKENS,
+        temperature=TEMPERATURE,
+        max_tokens=REPLY_TOKENS,
+        vision=False,
+    )
+    return OpenAIAgent(EndpointTable([endpoint]), name="embedded")
 
 
 def _own_request(request: RunRequest) -> RunRequest:

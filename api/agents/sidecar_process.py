@@ -44,12 +44,13 @@ class _Child:
         self.key = key
         self.address: SidecarAddress | None = None
         self.lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self.is_leaving = False
         self.is_over = False
 
     @property
     def is_alive(self) -> bool:
-        # Asked of the system: the reader learns of a crash only a moment later.
-        return not self.is_over and self.process.poll() is None
+        # `poll` sees a crash before the reader does, but sees nothing while the reader waits for the end.
+        return not self.is_leaving and self.process.poll() is None
 
 
 class Sidecar:
@@ -147,6 +148,8 @@ class Sidecar:
         with child.process.stdin, child.process.stdout as output:
             for line in output:
                 self._take(child, line.strip())
+            with self._changed:
+                child.is_leaving = True
             child.process.wait()
         with self._changed:
             child.is_over = True
