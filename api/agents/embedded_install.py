@@ -10,6 +10,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -277,12 +278,13 @@ def _has_ended(process: subprocess.Popen[bytes], wait_s: float) -> bool:
 
 
 def _wheel_bytes(folder: Path) -> int:
+    """The size of the wheels below `folder`, whose files and folders come and go meanwhile."""
     total = 0
-    for path in folder.glob("pip-*/*.whl"):
-        try:
-            total += path.stat().st_size
-        except FileNotFoundError:
-            continue
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(".whl"):
+                with suppress(FileNotFoundError):
+                    total += os.stat(os.path.join(parent, name)).st_size
     return total
 
 
