@@ -116,14 +116,15 @@ class KeyedLocks:
                 del self._entries[key]
 
 
-class ServerLock:
-    """The claim of one process on a state folder, free again when that process ends in any way."""
+class FileClaim:
+    """The claim of one process on something named by a file, free again when that process ends in any way."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = FileLock(path)
+        # Not bound to a thread: shutdown may give back what a worker took.
+        self._lock = FileLock(path, thread_local=False)
 
     def acquire(self) -> bool:
-        """Take the folder; False when another process has it."""
+        """Take it; False when another process has it. Raises `OSError` where no file can be made."""
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
@@ -132,6 +133,10 @@ class ServerLock:
 
     def release(self) -> None:
         self._lock.release()
+
+
+class ServerLock(FileClaim):
+    """The claim of one server on its state folder."""
 
 
 class Workers:

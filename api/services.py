@@ -4,7 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from api.agents.base import Agent
+from api.agents.embedded import EmbeddedAgent
+from api.agents.embedded_install import EmbeddedInstall, default_folder
+from api.agents.endpoint import Endpoint, EndpointTable
+from api.agents.openai_chat import OpenAIAgent
 from api.agents.pool import AgentPool
+from api.agents.sidecar_process import Sidecar
 from api.auth import Auth, access_token
 from api.clock import Clock
 from api.commands.base import Registry
@@ -78,13 +83,35 @@ class Services:
                 self.workers.stopping.wait(STEP_S)
 
 
-def build(settings: Settings, clock: Clock, agents: Callable[[Workers], Mapping[str, Agent]]) -> Services:
+MakeAgents = Callable[[Settings, Workers], Mapping[str, Agent]]
+
+
+def shipped_agents(settings: Settings, workers: Workers) -> Mapping[str, Agent]:
+    """The backends that ship; their heavy parts are loaded in the background, after the port is open."""
+    endpoints = []
+    if settings.openai_base_url:
+        endpoints.append(
+            Endpoint(
+                "default",
+                "default",
+                settings.openai_base_url,
+                settings.openai_model,
+                settings.openai_api_key,
+            )
+        )
+    openai = OpenAIAgent(EndpointTable(endpoints))
+    install = EmbeddedInstall(default_folder())
+    embedded = EmbeddedAgent(install, Sidecar(install, workers.spawn), workers.spawn)
+    return {"openai": openai, "embedded": embedded}
+
+
+def build(settings: Settings, clock: Clock, make_agents: MakeAgents = shipped_agents) -> Services:
     """The objects of one process over a state folder; nothing runs yet."""
     state_dir = make_folder(settings.state_dir)
     workers, hub = Workers(), Hub[Turn](clock.new_id())
     store = SessionStore(state_dir, KeyedLocks(make_folder(state_dir / "locks")), clock)
     catalog = Catalog(state_dir / "catalog.db", store)
-    pool = AgentPool(agents(workers), settings.agent)
+    pool = AgentPool(make_agents(settings, workers), settings.agent)
     runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers)
     store.on_saved(_announcer(catalog, hub))
     ops = SessionOps(store, runner, pool, clock)

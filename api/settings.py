@@ -61,7 +61,10 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _path(value: Any) -> Path:
-    return Path(_text(value)).expanduser().absolute()
+    try:
+        return Path(_text(value)).expanduser().absolute()
+    except RuntimeError as exc:
+        raise ValueError("must be a path; the home folder in it is unknown") from exc
 
 
 def _agent(value: Any) -> str:
@@ -196,7 +199,8 @@ def _value(
     row: Setting, flags: Mapping[str, Any], environ: Mapping[str, str], stored: Mapping[str, Any]
 ) -> Any:
     flag = flags.get(row.name)
-    if flag not in (None, (), False):
+    # 0 is a port and equals False: what was not given is told by identity.
+    if not (flag is None or flag is False or flag == ()):
         return _parsed(row, flag, row.flag or row.name)
     if row.environment and environ.get(row.environment):
         return _parsed(row, environ[row.environment], row.environment)
