@@ -1,7 +1,5 @@
 """The command line: what is asked for is checked here, and answered by the room it belongs to."""
 
-import importlib
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,10 +8,10 @@ from typing import Any
 
 import click
 
-from api import __version__
+from api import __version__, server
 from api.agents.embedded_install import EmbeddedInstall, InstallState, default_folder
 from api.errors import TalariaError, UsageError
-from api.settings import SETTINGS, Setting, load
+from api.settings import SETTINGS, Setting, environment, load
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 CHROMIUM = "/usr/bin/chromium"
@@ -69,11 +67,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _serve(**flags: Any) -> None:
-    settings = load(flags, os.environ)
+    settings = load(flags, environment())
     if flags["token"]:
         click.echo(TOKEN_WARNING, err=True)
-    # Loaded late: the web libraries are not needed for the other commands.
-    server = importlib.import_module("api.server")
     sys.exit(server.serve(settings))
 
 
@@ -107,7 +103,7 @@ def test(pytest_args: tuple[str, ...]) -> None:
         raise UsageError("The tests are not part of an installed Talaria. Run them from a checkout.")
     if pytest_args:
         sys.exit(_check("tests", ("-m", "pytest", *pytest_args)))
-    _need_chromium(os.environ)
+    _need_chromium(environment())
     failed = [name for name, words in GATE if _check(name, words)]
     if failed:
         raise TalariaError(f"Not passed: {', '.join(failed)}.")
@@ -137,7 +133,7 @@ def agents() -> None:
 @click.argument("name", type=click.Choice(["embedded"]))
 def install_agent(name: str) -> None:
     """Download the demonstration model and its engine now, instead of at the first start."""
-    install = EmbeddedInstall(default_folder(), os.environ)
+    install = EmbeddedInstall(default_folder(), environment())
     install.ensure(_Progress().show)
     click.echo(f"The demonstration model is ready in {install.folder}.")
 

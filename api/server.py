@@ -1,30 +1,26 @@
 """The process that listens: waitress on a bound port, its facts on standard output, its orderly end."""
 
+import errno
 import logging
 import os
 import signal
-import socket
 import sys
-import threading
 import webbrowser
-from collections.abc import Mapping
+from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import orjson
 import psutil
 from waitress.server import create_server
 
-from api import __version__, files
-from api.agents.base import Agent
-from api.agents.embedded import EmbeddedAgent
-from api.agents.embedded_install import EmbeddedInstall, default_folder
-from api.agents.endpoint import Endpoint, EndpointTable
+from api import __version__
 from api.agents.openai_chat import OpenAIAgent
-from api.agents.sidecar_process import Sidecar
 from api.app import create_app
 from api.clock import Clock
-from api.concurrency import FileClaim, Workers
-from api.errors import TalariaError
+from api.concurrency import ServerLock, new_flag
+from api.errors import StorageFailed
+from api.files import make_folder, write_whole
 from api.services import Services, build
 from api.settings import Settings
 from api.web.gate import Gate
@@ -34,5 +30,195 @@ log = logging.getLogger(__name__)
 THREADS = 96
 CONNECTIONS = 512
 BODY_LIMIT = 32 * 1024 * 1024
+OUTPUT_HIGH_WATERMARK = 256 * 1024
 GRACE_S = 2.0
+FLUSH_S = 1.0
 EXIT_OK, EXIT_FAILED, EXIT_STATE_IN_USE, EXIT_PORT_IN_USE = 0, 1, 3, 4
+
+
+class PlainFormatter(logging.Formatter):
+    """One line a message: what came from outside cannot forge another."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        line = super().formatMessage(record)
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def serve(settings: Settings) -> int:
+    """Serve until a signal comes; the exit code."""
+    _log_to_stderr()
+    state_dir = make_folder(settings.state_dir)
+    claim = ServerLock(state_dir / "server.lock")
+    try:
+        has_claim = claim.acquire()
+    except OSError as exc:
+        raise StorageFailed(f"The state folder {state_dir} cannot be written ({exc.strerror}).") from exc
+    if not has_claim:
+        return _point_to_running(state_dir, settings)
+    try:
+        return _serve_claimed(settings)
+    finally:
+        claim.release()
+
+
+def _serve_claimed(settings: Settings) -> int:
+    services = build(settings, Clock())
+    gate = Gate(services.auth, settings.allow_hosts)
+    try:
+        services.open()
+        server = _listen(settings, services, gate)
+    except OSError as exc:
+        services.close(0)
+        if exc.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        return _say_port_taken(settings, exc)
+    except BaseException:
+        services.close(0)
+        raise
+    gate.port = int(server.effective_port)
+    stop = new_flag()
+    _stop_on_signals(stop.set)
+    note = settings.state_dir / "server.json"
+    try:
+        _note_running(note, settings, services, gate.port)
+        _start(settings, services, server, stop.set)
+        _say_listening(settings, services, gate.port)
+        stop.wait()
+    finally:
+        _end(services, server)
+        note.unlink(missing_ok=True)
+    return EXIT_OK
+
+
+def _listen(settings: Settings, services: Services, gate: Gate) -> Any:
+    return create_server(
+        create_app(services, gate),
+        host=settings.host,
+        port=settings.port,
+        threads=THREADS,
+        connection_limit=CONNECTIONS,
+        asyncore_use_poll=True,
+        channel_request_lookahead=1,
+        outbuf_high_watermark=OUTPUT_HIGH_WATERMARK,
+        max_request_body_size=BODY_LIMIT,
+        ident="Talaria",
+        clear_untrusted_proxy_headers=True,
+    )
+
+
+def _start(settings: Settings, services: Services, server: Any, stop: Any) -> None:
+    services.start()
+    services.workers.spawn("listener", server.run)
+    services.workers.spawn("warm up", lambda: _warm_up(services))
+    if settings.exit_with_parent:
+        services.workers.spawn("parent watch", lambda: _wait_for_parent(stop))
+
+
+def _warm_up(services: Services) -> None:
+    """Load what is heavy while the page is already up."""
+    openai = services.agents.get("openai")
+    if isinstance(openai, OpenAIAgent):
+        openai.warm()
+    if services.agents.default == "embedded":
+        services.agents.get("embedded").prepare()  # type: ignore[attr-defined]
+
+
+def _wait_for_parent(stop: Any) -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    stop()
+
+
+def _end(services: Services, server: Any) -> None:
+    """Settle what runs, let the last events out, then close the port."""
+    left = services.close(GRACE_S)
+    deadline = services.clock.monotonic() + FLUSH_S
+    while services.hub.listeners() and services.clock.monotonic() < deadline:
+        services.workers.stopping.wait(0.01)
+    server.trigger.pull_trigger(server.asyncore.close_all)
+    server.task_dispatcher.shutdown(cancel_pending=True, timeout=FLUSH_S)
+    log.info("ended%s", f"; still at work: {', '.join(left)}" if left else "")
+
+
+def _stop_on_signals(stop: Any) -> None:
+    def handle(_signal: int, _frame: FrameType | None) -> None:
+        stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
+
+
+def address(host: str, port: int) -> str:
+    """The address of a server as a browser takes it."""
+    return f"http://{'[::1]' if host == '::1' else '127.0.0.1'}:{port}/"
+
+
+def _note_running(path: Path, settings: Settings, services: Services, port: int) -> None:
+    note = {
+        "pid": os.getpid(),
+        "host": settings.host,
+        "port": port,
+        "boot_id": services.hub.boot_id,
+        "version": __version__,
+        "started_at": services.clock.now(),
+    }
+    write_whole(path, orjson.dumps(note, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _say_listening(settings: Settings, services: Services, port: int) -> None:
+    url = address(settings.host, port)
+    _say(f"state folder {settings.state_dir}")
+    _say(f"default agent {services.agents.default}")
+    _say(f"listening on {url}#token={services.auth.token}")
+    if not settings.no_browser:
+        opened = f"{url}#code={services.auth.new_code()}"
+        services.workers.spawn("browser", lambda: webbrowser.open(opened))
+
+
+def _point_to_running(state_dir: Path, settings: Settings) -> int:
+    """A second start on the same folder: say where the first one answers, and open it."""
+    try:
+        note = orjson.loads((state_dir / "server.json").read_bytes())
+        url = address(note["host"], note["port"])
+        token = (state_dir / "token").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError, KeyError, TypeError):
+        _say(
+            f"The state folder {state_dir} is in use by another Talaria that is starting or ending.", err=True
+        )
+        return EXIT_STATE_IN_USE
+    _say(f"Talaria is already running (process {note.get('pid')}) on {url}#token={token}")
+    if not settings.no_browser:
+        webbrowser.open(f"{url}#token={token}")
+    return EXIT_STATE_IN_USE
+
+
+def _say_port_taken(settings: Settings, exc: OSError) -> int:
+    if exc.errno == errno.EACCES:
+        _say(f"Port {settings.port} needs more rights. Take one above 1023, such as --port 8787.", err=True)
+        return EXIT_FAILED
+    holder = _holder_of(settings.port)
+    free = f"Try: python3 run.py --port {settings.port + 1 if settings.port < 65535 else 0}"
+    _say(f"Port {settings.port} is taken{holder}. {free}", err=True)
+    return EXIT_PORT_IN_USE
+
+
+def _holder_of(port: int) -> str:
+    try:
+        for connection in psutil.net_connections(kind="tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+                return f" by {psutil.Process(connection.pid).name()} (process {connection.pid})"
+    except (psutil.Error, OSError):
+        pass
+    return ""
+
+
+def _say(text: str, err: bool = False) -> None:
+    print(text, file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(PlainFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    for noisy in ("httpx2", "httpcore2", "openai", "waitress.queue"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -22,7 +22,7 @@ from api.session_ops import SessionOps
 from api.sessions.catalog import Catalog
 from api.sessions.model import Session
 from api.sessions.store import SessionStore, Stamp
-from api.settings import Settings
+from api.settings import Settings, environment
 from api.turns.journal import Journal
 from api.turns.runner import TurnRunner
 from api.turns.turn import Turn
@@ -100,9 +100,10 @@ def shipped_agents(settings: Settings, workers: Workers) -> Mapping[str, Agent]:
             )
         )
     openai = OpenAIAgent(EndpointTable(endpoints))
-    install = EmbeddedInstall(default_folder())
-    embedded = EmbeddedAgent(install, Sidecar(install, workers.spawn), workers.spawn)
-    return {"openai": openai, "embedded": embedded}
+    environ = environment()
+    install = EmbeddedInstall(default_folder(), environ)
+    sidecar = Sidecar(install.engine_path, install.model_path, environ, workers.spawn)
+    return {"openai": openai, "embedded": EmbeddedAgent(install, sidecar, workers.spawn)}
 
 
 def build(settings: Settings, clock: Clock, make_agents: MakeAgents = shipped_agents) -> Services:

@@ -1,5 +1,7 @@
 """The settings of a process: flags win over the environment, the environment over `settings.json`."""
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,6 +180,11 @@ class Settings:
         return f"Settings(state_dir={self.state_dir!s}, host={self.host}, port={self.port})"
 
 
+def environment() -> Mapping[str, str]:
+    """The environment of this process; only what is handed on to a child process needs it whole."""
+    return dict(os.environ)
+
+
 def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     """The settings of this start. `flags` maps names of `SETTINGS` to values; None means not given.
 
@@ -189,6 +196,9 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     values |= {row.name: _value(row, flags, environ, stored) for row in SETTINGS if row.stored}
     if values["host"] not in ("127.0.0.1", "::1", "localhost"):
         raise UsageError(f"Talaria listens on loopback addresses only, not on {values['host']!r}.")
+    # Without a display the only browsers are text ones, which would take the terminal over.
+    has_display = sys.platform != "linux" or environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
+    values["no_browser"] = values["no_browser"] or not has_display
     values["agent"] = values["agent"] or ("openai" if values["openai_base_url"] else "embedded")
     if values["agent"] == "openai" and not values["openai_base_url"]:
         raise UsageError("The agent openai needs an endpoint: give --openai-base-url as well.")
