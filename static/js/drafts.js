@@ -1,0 +1,47 @@
+/** Unsent texts, one for each session, kept in this browser. */
+
+import { emptyDraft } from "./state.js";
+
+const DRAFT = "talaria.draft.";
+const SENDING = "talaria.sending.";
+
+/** What was left unsent in a session: the draft, else a text whose send was cut off. */
+export function readDraft(key, outbox) {
+  const [draft, held] = [read(DRAFT + key), read(SENDING + key)];
+  const isOnItsWay = outbox.some((entry) => entry.client_id === held?.client_id);
+  const kept = draft ?? (isOnItsWay ? null : held);
+  return { ...emptyDraft(key), ...kept, key };
+}
+
+export function writeDraft({ key, text, client_id, after }) {
+  if (text) localStorage.setItem(DRAFT + key, JSON.stringify({ text, client_id, after }));
+  else localStorage.removeItem(DRAFT + key);
+}
+
+/** Keep a text that is being sent until the server has answered for it. */
+export function hold({ key, text, client_id, after }) {
+  localStorage.setItem(SENDING + key, JSON.stringify({ text, client_id, after }));
+}
+
+export function release(key) {
+  localStorage.removeItem(SENDING + key);
+}
+
+/** Write every change of the draft in the composer. */
+export function keepDrafts(store) {
+  let written = store.get().draft;
+  store.listen(({ draft }) => {
+    if (draft === written) return;
+    written = draft;
+    writeDraft(draft);
+  });
+}
+
+function read(name) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(name));
+    return typeof kept?.text === "string" && kept.text ? kept : null;
+  } catch {
+    return null;
+  }
+}

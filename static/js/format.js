@@ -1,0 +1,35 @@
+/** Values as people read them, and ids that nobody has used. */
+
+const MINUTE_S = 60;
+const HOUR_S = 3600;
+const DAY_S = 86_400;
+const WEEK_S = 7 * DAY_S;
+
+/** How long ago a time was, both in Unix seconds: "now", "5 min", "3 h", "2 d", else the date. */
+export function ago(timeS, nowS) {
+  const gone = nowS - timeS;
+  if (gone < MINUTE_S) return "now";
+  if (gone < HOUR_S) return `${Math.floor(gone / MINUTE_S)} min`;
+  if (gone < DAY_S) return `${Math.floor(gone / HOUR_S)} h`;
+  if (gone < WEEK_S) return `${Math.floor(gone / DAY_S)} d`;
+  return new Date(timeS * 1000).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+}
+
+export function fullTime(timeS) {
+  return new Date(timeS * 1000).toLocaleString();
+}
+
+/** "1,200 tokens in, 50 out"; empty where nothing is known. */
+export function tokens(usage) {
+  const known = [
+    typeof usage?.input_tokens === "number" ? `${usage.input_tokens.toLocaleString()} tokens in` : "",
+    typeof usage?.output_tokens === "number" ? `${usage.output_tokens.toLocaleString()} out` : "",
+  ];
+  return known.filter(Boolean).join(", ");
+}
+
+/** A fresh id; made by hand because `randomUUID` is missing on plain http names. */
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `c-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,24 @@
+/** The form that asks for the access token. */
+
+import { label } from "./dom.js";
+
+export function createLogin(act) {
+  const login = document.getElementById("login");
+  const app = document.getElementById("app");
+  const input = document.getElementById("login-token");
+  const problem = document.getElementById("login-problem");
+
+  document.getElementById("login-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (input.value.trim()) act.enter(input.value);
+    input.value = "";
+  });
+
+  return ({ auth }) => {
+    const wasHidden = login.hidden;
+    login.hidden = !auth.isNeeded;
+    app.hidden = auth.isNeeded || auth.token === null;
+    label(problem, auth.isNeeded ? auth.problem : "");
+    if (wasHidden && !login.hidden) input.focus();
+  };
+}

@@ -1,0 +1,133 @@
+/** Joins the parts of the page and starts them. */
+
+import { createAnnouncer } from "./announcer.js";
+import { enter, logIn, refuse, watchOtherTabs } from "./auth.js";
+import { createComposer } from "./composer.js";
+import { keepDrafts } from "./drafts.js";
+import { createEvents } from "./events.js";
+import { handleKeys } from "./keys.js";
+import { createLogin } from "./login.js";
+import { createModels } from "./models.js";
+import { createPanel } from "./panel.js";
+import { createSending } from "./sending.js";
+import { createServer } from "./server.js";
+import { createSessions } from "./sessions.js";
+import { createSidebar } from "./sidebar.js";
+import { createStatusLine } from "./statusline.js";
+import { createStore } from "./store.js";
+import { createToast } from "./toast.js";
+import { createTranscript } from "./transcript.js";
+import { createTurns } from "./turns.js";
+
+const store = createStore();
+const { dispatch } = store;
+const server = createServer(
+  () => store.get().auth.token,
+  (refusal) => refuse(store, refusal.message),
+);
+const sessions = createSessions(store, server);
+const turns = createTurns(store, server, sessions);
+const sending = createSending(store, server, sessions);
+const events = createEvents(store, server, sessions);
+const models = createModels(store, server);
+
+const act = {
+  enter: (token) => begin(enter(store, token)),
+  newChat,
+  drawer: (isOpen) => dispatch({ type: "drawer", isOpen }),
+  moreSessions: () => sessions.readList(true),
+  startRename: (sessionId) => dispatch({ type: "renaming", session_id: sessionId }),
+  rename: sessions.rename,
+  remove: sessions.remove,
+  restore: sessions.restore,
+  earlier: sessions.readEarlier,
+  send: () => sending.send(),
+  sendAsText,
+  take: (text) => closing(() => dispatch({ type: "draft/changed", text })),
+  stop: turns.stop,
+  retry: turns.retry,
+  closePanel: () => closing(() => {}),
+  closeToast: () => dispatch({ type: "toast/closed" }),
+};
+
+const composer = createComposer(store, act);
+const views = [
+  createLogin(act),
+  createSidebar(act),
+  createTranscript(act),
+  createPanel(act),
+  createStatusLine(),
+  createToast(act),
+];
+
+handleKeys({ new: newChat, focus: composer.focus, escape });
+// Typing and speaking do not wait for a frame: what was sent leaves the box before the next key.
+store.listen(composer.render);
+store.listen(createAnnouncer());
+drawOnChange();
+keepDrafts(store);
+turns.keepFollowing();
+watchOtherTabs(store, () => begin(true));
+addEventListener("hashchange", arrived);
+arrived();
+
+/** Log in with what the address carries, then show what it names. */
+async function arrived() {
+  const isIn = store.get().auth.token !== null && !/^#(token|code)=/.test(location.hash);
+  if (isIn) sessions.followAddress();
+  else begin(await logIn(store, server));
+}
+
+async function begin(isIn) {
+  if (!isIn) return;
+  sessions.followAddress();
+  if (!store.get().session) sessions.refresh();
+  events.start();
+  models.read();
+  if (store.get().open === null) requestAnimationFrame(composer.focus);
+  try {
+    dispatch({ type: "commands", commands: (await server.commands()).commands });
+  } catch {
+    // Completion is a convenience; commands work without it.
+  }
+}
+
+function newChat() {
+  sessions.open(null);
+  composer.focus();
+}
+
+function sendAsText(text) {
+  if (store.get().draft.text === text) dispatch({ type: "draft/changed", text: "" });
+  sending.send({ text, asText: true });
+  composer.focus();
+}
+
+function closing(change) {
+  dispatch({ type: "panel/closed" });
+  change();
+  composer.focus();
+}
+
+/** Close the topmost thing that is open, else stop the reply; false when there was nothing to do. */
+function escape() {
+  const { drawer, panel, turn } = store.get();
+  if (drawer) return act.drawer(false);
+  if (panel) return act.closePanel();
+  return turn && !turn.terminal ? turns.stop() : false;
+}
+
+/** One drawing for all changes of a moment; a hidden page has no frames. */
+function drawOnChange() {
+  let isDue = false;
+  const draw = () => {
+    isDue = false;
+    for (const view of views) view(store.get());
+  };
+  store.listen(() => {
+    if (isDue) return;
+    isDue = true;
+    if (document.hidden) setTimeout(draw);
+    else requestAnimationFrame(draw);
+  });
+}

@@ -1,0 +1,122 @@
+/** One message as elements: its parts in order, and how it ended. */
+
+import { growText, h, icon, iconButton, label } from "./dom.js";
+import { textOf } from "./state.js";
+import { partsOf } from "./turn.js";
+
+const ENDS = { stopped: "Stopped", failed: "Failed", interrupted: "Interrupted" };
+
+/** An article for a user message or a waiting text; `note` says what is special about it. */
+export function userArticle(text, { note = "", variants = null, act = null } = {}) {
+  const words = h("div", { class: "text", dir: "auto" });
+  growText(words, text);
+  return h(
+    "article",
+    { class: "message message-user", "aria-label": "You" },
+    h("div", { class: "bubble" }, words),
+    note ? h("p", { class: "note" }, note) : null,
+    variants && variantSwitch(variants, act),
+  );
+}
+
+/** An article for what is shown and never sent, such as a notice or a summary. */
+export function asideArticle(message) {
+  return h("article", { class: "message message-aside", dir: "auto" }, textOf(message.content));
+}
+
+/** An article for a stored reply; `retry` is there where asking again makes sense. */
+export function replyArticle(message, results, { act, retry }) {
+  const article = emptyReply();
+  article.dataset.turn = message.turn;
+  showParts(article.firstChild, partsOf(message, results));
+  if (message.status in ENDS) article.append(endMark(message.status, message.error, retry));
+  if (message.variants) article.append(variantSwitch(message.variants, act));
+  return article;
+}
+
+export function emptyReply() {
+  return h("article", { class: "message message-reply", "aria-label": "Reply" }, h("div", { class: "parts" }));
+}
+
+/** Bring the parts on the page in step with those of a turn; what is unchanged stays untouched. */
+export function showParts(container, parts) {
+  parts.forEach((part, place) => {
+    let shown = container.children[place];
+    if (shown?.dataset.kind !== part.kind) {
+      const fresh = CREATE[part.kind](part);
+      fresh.dataset.kind = part.kind;
+      if (shown) shown.replaceWith(fresh);
+      else container.append(fresh);
+      shown = fresh;
+    }
+    UPDATE[part.kind](shown, part);
+  });
+  while (container.children.length > parts.length) container.lastChild.remove();
+}
+
+/** "Stopped", "Failed: why" or "Interrupted: why", with what can be done. */
+export function endMark(status, error, retry) {
+  const name = ENDS[status];
+  const why = error?.message ?? "";
+  return h(
+    "div",
+    { class: "end", "data-status": status },
+    h("p", { class: "end-text" }, h("strong", {}, why ? `${name}: ` : name), why),
+    error?.hint ? h("p", { class: "end-hint" }, error.hint) : null,
+    retry && h("button", { type: "button", class: "button button-small", on: { click: retry } }, icon("retry"), "Retry"),
+  );
+}
+
+const CREATE = {
+  text: () => h("div", { class: "text", dir: "auto" }),
+  reasoning: () =>
+    h("details", { class: "reasoning" }, h("summary", {}, "Reasoning"), h("div", { class: "text", dir: "auto" })),
+  tool: () =>
+    h(
+      "details",
+      { class: "tool" },
+      h("summary", {}, icon("tool"), h("span", { class: "tool-name" }), h("span", { class: "tool-state" })),
+      h("p", { class: "tool-label" }, "Arguments"),
+      h("pre", { class: "tool-args" }),
+      h("p", { class: "tool-label" }, "Result"),
+      h("pre", { class: "tool-result" }),
+    ),
+};
+
+const UPDATE = {
+  text: (block, part) => growText(block, part.text),
+  reasoning: (block, part) => growText(block.lastChild, part.text),
+  tool: (block, part) => {
+    const isDone = part.result !== null;
+    label(block.querySelector(".tool-name"), part.name);
+    label(block.querySelector(".tool-state"), toolState(part));
+    label(block.querySelector(".tool-args"), pretty(part.args));
+    label(block.querySelector(".tool-result"), isDone ? part.result : "…");
+    block.classList.toggle("is-error", part.is_error);
+    block.classList.toggle("is-running", !isDone);
+  },
+};
+
+function toolState(part) {
+  if (part.result === null) return "running";
+  const took = typeof part.duration === "number" ? ` in ${part.duration.toFixed(1)} s` : "";
+  return `${part.is_error ? "failed" : "done"}${took}`;
+}
+
+function pretty(value) {
+  return typeof value === "string" ? value : JSON.stringify(value ?? {}, null, 2);
+}
+
+function variantSwitch({ index, count, ids }, act) {
+  const step = (by, name, text) => {
+    const target = ids[index + by];
+    return iconButton(name, text, () => act.select(target), { disabled: target === undefined });
+  };
+  return h(
+    "div",
+    { class: "variants", role: "group", "aria-label": "Variants" },
+    act?.select ? step(-1, "left", "Previous variant") : null,
+    h("span", {}, `${index + 1}/${count}`),
+    act?.select ? step(1, "right", "Next variant") : null,
+  );
+}

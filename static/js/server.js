@@ -1,0 +1,97 @@
+/** The one module that talks to the server. */
+
+import { createParser } from "./sse.js";
+
+const SILENCE_MS = 15_000;
+const ANSWER_MS = 30_000;
+
+/** The server said no: `message` is a sentence for the user, `code` a word for programs. */
+export class Refusal extends Error {
+  constructor(status, answer, retryAfterS) {
+    super(answer.error || `The server answered ${status}.`);
+    this.status = status;
+    this.code = answer.code || "";
+    this.details = answer.details || {};
+    this.retryAfterS = retryAfterS;
+  }
+}
+
+/** The server could not be reached, or its answer was cut off. */
+export class NetworkLost extends Error {
+  constructor() {
+    super("Talaria cannot be reached. Check that it is running.");
+  }
+}
+
+/** `getToken` gives the access token, `onUnauthorized` hears that it was refused. */
+export function createServer(getToken, onUnauthorized) {
+  async function ask(method, path, body, signal) {
+    const token = getToken();
+    const headers = token ? { Authorization: `Bearer ${token}` } : {};
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    const options = { method, headers, body: body && JSON.stringify(body), signal, cache: "no-store" };
+    const response = await reached(fetch(path, options));
+    if (response.ok) return response;
+    const answer = await response.json().catch(() => ({}));
+    const refusal = new Refusal(response.status, answer, Number(response.headers.get("Retry-After")) || 0);
+    if (response.status === 401 && path !== "api/auth/login" && token === getToken()) onUnauthorized(refusal);
+    throw refusal;
+  }
+
+  async function json(method, path, body) {
+    const response = await ask(method, path, body, AbortSignal.timeout(ANSWER_MS));
+    return { status: response.status, ...(await reached(response.json())) };
+  }
+
+  /** Read an event stream to its end; `onEvent` gets `{type, id, data}` with decoded data. */
+  async function stream(path, { signal, onOpen, onEvent }) {
+    const silence = new AbortController();
+    let timer = setTimeout(() => silence.abort(), SILENCE_MS);
+    try {
+      const response = await ask("GET", path, undefined, AbortSignal.any([signal, silence.signal]));
+      onOpen();
+      const parser = createParser(({ type, id, data }) => onEvent({ type, id, data: JSON.parse(data) }));
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (let piece = await reached(reader.read()); !piece.done; piece = await reached(reader.read())) {
+        clearTimeout(timer);
+        timer = setTimeout(() => silence.abort(), SILENCE_MS);
+        parser.feed(piece.value);
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  const get = (path, query) => json("GET", address(path, query));
+  const post = (path, body) => json("POST", path, body);
+  return {
+    login: (code) => post("api/auth/login", { code }),
+    commands: () => get("api/commands"),
+    models: () => get("api/models"),
+    sessions: (before) => get("api/sessions", { before }),
+    session: (session_id, limit, before) => get("api/session", { session_id, limit, before }),
+    newSession: () => post("api/session/new", {}),
+    rename: (session_id, title) => post("api/session/rename", { session_id, title }),
+    remove: (session_id) => post("api/session/delete", { session_id }),
+    restore: (session_id) => post("api/session/restore", { session_id }),
+    seen: (session_id, message_id) => post("api/session/seen", { session_id, message_id }),
+    start: (body) => post("api/chat/start", body),
+    cancel: (stream_id) => post("api/chat/cancel", { stream_id }),
+    turnEvents: (stream_id, after_seq, reader) =>
+      stream(address("api/chat/stream", { stream_id, after_seq }), reader),
+    allEvents: (cursor, reader) => stream(address("api/events", { cursor }), reader),
+  };
+}
+
+async function reached(promise) {
+  try {
+    return await promise;
+  } catch {
+    throw new NetworkLost();
+  }
+}
+
+function address(path, query = {}) {
+  const known = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  return known.length > 0 ? `${path}?${new URLSearchParams(known)}` : path;
+}

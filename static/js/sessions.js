@@ -1,0 +1,132 @@
+/** What a person does with sessions: open, list, name, delete, bring back. */
+
+import { readDraft } from "./drafts.js";
+import { NEW } from "./state.js";
+
+const PAGE = 100;
+const OLDER = 200;
+
+export function createSessions(store, server) {
+  let reading = null;
+  let isStale = false;
+
+  /** The session that the address names; null for a new chat. */
+  function addressed() {
+    return new URLSearchParams(location.hash.slice(1)).get("session");
+  }
+
+  /** Show what the address names. */
+  function followAddress() {
+    show(addressed());
+  }
+
+  /** Go to a session, or with null to a new chat. */
+  function open(sessionId) {
+    const address = sessionId ? `#session=${encodeURIComponent(sessionId)}` : location.pathname;
+    if (sessionId !== addressed()) history.pushState(null, "", address);
+    show(sessionId, true);
+  }
+
+  function show(sessionId, isAsked = false) {
+    const { open: shown, visit, outbox } = store.get();
+    if (shown === sessionId && visit > 0 && !(isAsked && sessionId === null)) return;
+    store.dispatch({ type: "open", session_id: sessionId, draft: readDraft(sessionId ?? NEW, outbox) });
+    if (sessionId) refresh();
+  }
+
+  /** Read the open session again; calls during a read are answered by one more read. */
+  async function refresh() {
+    isStale = true;
+    reading ??= readWhileStale().finally(() => (reading = null));
+    await reading;
+  }
+
+  async function readWhileStale() {
+    while (isStale) {
+      isStale = false;
+      const { open: sessionId, session } = store.get();
+      if (sessionId) await read(sessionId, session);
+    }
+  }
+
+  async function read(sessionId, shown) {
+    const limit = Math.max(PAGE, (shown?.messages.length ?? 0) + OLDER);
+    try {
+      const { session } = await server.session(sessionId, shown ? limit : PAGE);
+      store.dispatch({ type: "session/loaded", session });
+      markSeen();
+    } catch (failure) {
+      if (store.get().session?.session_id === sessionId && !failure.status) return;
+      const problem = { message: failure.message, isGone: failure.status === 404 };
+      store.dispatch({ type: "session/problem", session_id: sessionId, problem });
+    }
+  }
+
+  /** Tell the server that the newest reply was read here. */
+  function markSeen() {
+    const { session } = store.get();
+    const last = session?.messages?.findLast((message) => message.role === "assistant");
+    if (!session?.unread || !last || document.hidden) return;
+    store.dispatch({ type: "session/seen" });
+    server.seen(session.session_id, last.id).catch(() => {});
+  }
+
+  async function readEarlier() {
+    const { open: sessionId, session } = store.get();
+    const first = session?.messages[0];
+    if (!first) return;
+    await attempt(async () => {
+      const { messages } = (await server.session(sessionId, OLDER, first.id)).session;
+      store.dispatch({ type: "session/earlier", session_id: sessionId, messages });
+    });
+  }
+
+  async function readList(isMore = false) {
+    const { list } = store.get();
+    if (list.state === "reading" || (isMore && !list.next)) return;
+    store.dispatch({ type: "list/reading" });
+    try {
+      const { sessions, next } = await server.sessions(isMore ? list.next : undefined);
+      store.dispatch({ type: "list/page", rows: sessions, next, replace: !isMore });
+    } catch (failure) {
+      store.dispatch({ type: "list/problem", problem: failure.message });
+    }
+  }
+
+  async function rename(sessionId, title) {
+    store.dispatch({ type: "renaming", session_id: null });
+    await attempt(() => server.rename(sessionId, title));
+  }
+
+  async function remove(sessionId) {
+    const { list, open: shown } = store.get();
+    const title = list.rows.find((row) => row.session_id === sessionId)?.title || "Untitled";
+    await attempt(async () => {
+      await server.remove(sessionId);
+      store.dispatch({ type: "list/row", session_id: sessionId, row: null });
+      const toast = { text: `Deleted “${title}”.`, restores: sessionId, wasOpen: shown === sessionId };
+      store.dispatch({ type: "toast/shown", toast });
+      if (store.get().open === sessionId) open(null);
+    });
+  }
+
+  async function restore(toast) {
+    store.dispatch({ type: "toast/closed" });
+    await attempt(async () => {
+      const { session } = await server.restore(toast.restores);
+      store.dispatch({ type: "list/row", session_id: session.session_id, row: session });
+      if (toast.wasOpen) open(session.session_id);
+    });
+  }
+
+  async function attempt(work) {
+    try {
+      await work();
+    } catch (failure) {
+      if (failure.status === 401) return;
+      store.dispatch({ type: "toast/shown", toast: { text: failure.message } });
+    }
+  }
+
+  return { followAddress, open, refresh, markSeen, readEarlier, readList, rename, remove, restore };
+}

@@ -1,0 +1,200 @@
+/** The whole state of the page, and the one pure function that changes it. */
+
+import { withPage, withRow } from "./rows.js";
+import { applyEvent, newTurn } from "./turn.js";
+
+/** The key of the draft that belongs to no session yet. */
+export const NEW = "new";
+
+export function initialState() {
+  return {
+    auth: { token: null, isNeeded: false, problem: "" },
+    list: { rows: [], gone: [], next: null, state: "unread", problem: "" },
+    open: null,
+    visit: 0,
+    session: null,
+    problem: null,
+    turn: null,
+    usage: null,
+    outbox: [],
+    draft: emptyDraft(NEW),
+    panel: null,
+    commands: [],
+    models: null,
+    link: "connecting",
+    toast: null,
+    drawer: false,
+    renaming: null,
+    completion: { active: 0, isClosed: false },
+  };
+}
+
+/** The state after `event`; an unknown event changes nothing. */
+export function reduce(state, event) {
+  const change = CHANGES[event.type];
+  return change ? change(state, event) : state;
+}
+
+/** The draft of a session: `client_id` is that of a send whose outcome is unknown, made after message `after`. */
+export function emptyDraft(key) {
+  return { key, text: "", client_id: null, after: 0 };
+}
+
+/** The messages to show and the turn to show below them. */
+export function shownLine({ session, turn }) {
+  const messages = session?.messages ?? [];
+  if (!turn || hasReply(session, turn)) return { messages, live: null };
+  if (!turn.user) return { messages, live: turn };
+  const place = messages.findIndex((message) => message.id === turn.user.id);
+  if (place !== -1) return { messages: messages.slice(0, place + 1), live: turn };
+  return { messages: [...messages, asked(turn)], live: turn };
+}
+
+const CHANGES = {
+  "auth/needed": (s, e) => ({ ...s, auth: { token: null, isNeeded: true, problem: e.problem } }),
+  "auth/given": (s, e) => ({ ...s, auth: { token: e.token, isNeeded: false, problem: "" } }),
+  "list/reading": (s) => ({ ...s, list: { ...s.list, state: "reading" } }),
+  "list/page": (s, e) => ({ ...s, list: withPage(s.list, e) }),
+  "list/problem": (s, e) => ({ ...s, list: { ...s.list, state: "read", problem: e.problem } }),
+  "list/row": rowChanged,
+  open: (s, e) => opened(s, e),
+  "session/housed": housed,
+  "session/loaded": loaded,
+  "session/earlier": earlier,
+  "session/seen": (s) => ({ ...s, session: s.session && { ...s.session, unread: false } }),
+  "session/problem": (s, e) => (e.session_id === s.open ? { ...s, problem: e.problem } : s),
+  "turn/attached": attached,
+  "turn/event": turnEvent,
+  "turn/link": (s, e) => withTurn(s, e, { link: e.link }),
+  "turn/stopping": (s, e) => withTurn(s, e, { isStopping: e.isStopping }),
+  "draft/changed": (s, e) => typed(s, e.text),
+  "draft/set": (s, e) => ({ ...typed(s, e.draft.text), draft: e.draft }),
+  "send/begun": (s, e) => ({ ...typed(s, ""), panel: null, outbox: [...s.outbox, e.entry] }),
+  "send/accepted": accepted,
+  "send/dropped": (s, e) => ({ ...s, outbox: without(s.outbox, e.client_id) }),
+  "panel/shown": (s, e) => ({ ...s, panel: e.panel }),
+  "panel/closed": (s) => ({ ...s, panel: null }),
+  commands: (s, e) => ({ ...s, commands: e.commands }),
+  models: (s, e) => ({ ...s, models: e.models }),
+  link: (s, e) => ({ ...s, link: e.link }),
+  "toast/shown": (s, e) => ({ ...s, toast: e.toast }),
+  "toast/closed": (s) => ({ ...s, toast: null }),
+  drawer: (s, e) => ({ ...s, drawer: e.isOpen }),
+  renaming: (s, e) => ({ ...s, renaming: e.session_id }),
+  completion: (s, e) => ({ ...s, completion: { ...s.completion, ...e.change } }),
+};
+
+function opened(state, { session_id, draft }) {
+  const fresh = { session: null, problem: null, turn: null, usage: null, panel: null, drawer: false };
+  return { ...typed(state, ""), ...fresh, open: session_id, visit: state.visit + 1, draft };
+}
+
+/** The new chat got its session: what was sent and typed in it stays with it. */
+function housed(state, { session, visit }) {
+  const id = session.session_id;
+  const outbox = state.outbox.map((entry) => (entry.visit === visit ? { ...entry, key: id } : entry));
+  if (state.visit !== visit || state.open !== null) return { ...state, outbox };
+  return { ...state, outbox, open: id, session: { messages: [], ...session }, draft: { ...state.draft, key: id } };
+}
+
+function loaded(state, { session }) {
+  if (session.session_id !== state.open) return state;
+  if (state.session && state.session.revision > session.revision) return state;
+  const outbox = state.outbox.filter((entry) => !isArrived(entry, session));
+  const turn = turnBeside(state.turn, session);
+  return { ...state, session, problem: null, outbox, turn, draft: draftBeside(state.draft, session) };
+}
+
+function earlier(state, { session_id, messages }) {
+  const first = state.session?.messages[0];
+  if (session_id !== state.open || !first || messages.at(-1)?.id !== first.parent) return state;
+  return { ...state, session: { ...state.session, messages: [...messages, ...state.session.messages] } };
+}
+
+function rowChanged(state, { session_id, row }) {
+  const list = withRow(state.list, session_id, row);
+  const isShown = row && state.session?.session_id === session_id && row.revision >= state.session.revision;
+  const session = isShown ? { ...state.session, title: row.title } : state.session;
+  return { ...state, list, session };
+}
+
+function attached(state, { session_id, stream_id }) {
+  if (state.open !== session_id || state.turn?.stream_id === stream_id) return state;
+  return { ...state, turn: newTurn(session_id, stream_id), usage: null };
+}
+
+function turnEvent(state, { stream_id, event }) {
+  if (state.turn?.stream_id !== stream_id) return state;
+  const turn = applyEvent(state.turn, event);
+  if (turn === state.turn) return state;
+  const outbox = turn.user ? state.outbox.filter((e) => !isOf(e, turn)) : state.outbox;
+  return { ...state, turn, outbox, usage: turn.terminal?.usage ?? turn.usage ?? state.usage };
+}
+
+function withTurn(state, { stream_id }, change) {
+  return state.turn?.stream_id === stream_id ? { ...state, turn: { ...state.turn, ...change } } : state;
+}
+
+function typed(state, text) {
+  const { client_id, after, text: before } = state.draft;
+  const kept = text === before ? { client_id, after } : { client_id: null, after: 0 };
+  return { ...state, draft: { key: state.draft.key, text, ...kept }, completion: { active: 0, isClosed: false } };
+}
+
+function accepted(state, { client_id, turn_id, revision, session_id }) {
+  const isShown = session_id === state.open;
+  if (!isShown) return { ...state, outbox: without(state.outbox, client_id) };
+  const outbox = state.outbox.map((e) => (e.client_id === client_id ? { ...e, turn_id, revision } : e));
+  return { ...state, outbox: outbox.filter((e) => !isArrived(e, state.session) && !isOf(e, state.turn)) };
+}
+
+function without(outbox, clientId) {
+  return outbox.filter((entry) => entry.client_id !== clientId);
+}
+
+function isArrived(entry, session) {
+  return entry.revision !== undefined && session !== null && entry.revision <= session.revision;
+}
+
+function isOf(entry, turn) {
+  return turn !== null && turn.user !== null && entry.turn_id === turn.turn_id && entry.key === turn.session_id;
+}
+
+/** The turn to show beside a freshly read session: the running one, or one whose words are not stored. */
+function turnBeside(turn, session) {
+  const active = session.active_turn;
+  const kept = turn && !isOver(turn, session) ? turn : null;
+  if (!active || kept?.stream_id === active.stream_id) return kept;
+  return newTurn(session.session_id, active.stream_id);
+}
+
+function isOver(turn, session) {
+  if (hasReply(session, turn)) return true;
+  if (!turn.terminal) return false;
+  const isUnstored = !turn.terminal.message_ids?.length && turn.parts.length > 0;
+  return !isUnstored && session.revision >= (turn.terminal.revision ?? Infinity);
+}
+
+function hasReply(session, turn) {
+  const isReply = (message) => message.turn === turn.turn_id && message.role !== "user";
+  return session?.session_id === turn.session_id && session.messages.some(isReply);
+}
+
+/** A text whose send seemed to fail leaves the composer once the session shows that it arrived. */
+function draftBeside(draft, session) {
+  const last = session.messages.findLast((message) => message.role === "user" && !message.kind);
+  const waits = session.queue.some((item) => item.client_id === draft.client_id);
+  const hasArrived = waits || (last && last.id > draft.after && last.text === draft.text);
+  return draft.client_id && hasArrived ? emptyDraft(draft.key) : draft;
+}
+
+function asked(turn) {
+  const { id, content } = turn.user;
+  return { id, role: "user", turn: turn.turn_id, text: typeof content === "string" ? content : textOf(content) };
+}
+
+/** The words of a content that is a text or OpenAI-style parts. */
+export function textOf(content) {
+  if (typeof content === "string") return content;
+  return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join("\n");
+}

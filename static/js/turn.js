@@ -1,0 +1,104 @@
+/** A running turn as a value: what its events have said so far. */
+
+export const TERMINAL = new Set(["done", "cancel", "apperror"]);
+
+/** A turn of which nothing is known yet. `link` says how its stream is: connecting, live or lost. */
+export function newTurn(sessionId, streamId) {
+  return {
+    session_id: sessionId,
+    stream_id: streamId,
+    turn_id: streamId.slice(streamId.lastIndexOf(".") + 1),
+    seq: 0,
+    user: null,
+    agent: null,
+    model: null,
+    parts: [],
+    notices: [],
+    usage: null,
+    link: "connecting",
+    isStopping: false,
+    terminal: null,
+  };
+}
+
+/** The turn after `event`; one that was applied before, or belongs to the past, changes nothing. */
+export function applyEvent(turn, event) {
+  if (turn.terminal) return turn;
+  // The replay of an ended turn counts anew, so its end is taken whatever its number is.
+  if (TERMINAL.has(event.type)) return { ...turn, terminal: { type: event.type, ...event.data } };
+  if (event.seq <= turn.seq) return turn;
+  const change = CHANGES[event.type];
+  return { ...turn, seq: event.seq, ...(change ? change(turn, event.data) : {}) };
+}
+
+/** The parts of a stored message, in the shape that a running turn has. */
+export function partsOf(message, results) {
+  const parts = [];
+  if (message.reasoning) parts.push({ kind: "reasoning", text: message.reasoning });
+  if (message.text) parts.push({ kind: "text", text: message.text });
+  for (const call of message.tool_calls ?? []) parts.push(storedTool(call, results.get(call.id)));
+  return parts;
+}
+
+const CHANGES = {
+  turn_started: (_turn, data) => ({ user: data.user_message, agent: data.agent, model: data.model }),
+  token: (turn, data) => ({ parts: say(turn.parts, "text", data.text) }),
+  reasoning: (turn, data) => ({ parts: say(turn.parts, "reasoning", data.text) }),
+  tool: (turn, data) => ({ parts: [...turn.parts, tool(data)] }),
+  tool_complete: (turn, data) => ({ parts: turn.parts.map((part) => completed(part, data)) }),
+  usage: (turn, data) => ({ usage: added(turn.usage, data) }),
+  notice: (turn, data) => ({ notices: [...turn.notices, data.text] }),
+  snapshot: (_turn, data) => ({ parts: snapshotParts(data) }),
+};
+
+function say(parts, kind, text) {
+  const last = parts.at(-1);
+  if (last?.kind !== kind) return [...parts, { kind, text }];
+  return [...parts.slice(0, -1), { kind, text: last.text + text }];
+}
+
+function tool(data) {
+  const { tid, name, args, result = null, duration = null } = data;
+  return { kind: "tool", tid, name, args, result, duration, is_error: data.is_error === true };
+}
+
+function completed(part, data) {
+  if (part.kind !== "tool" || part.tid !== data.tid) return part;
+  return { ...part, result: data.result, duration: data.duration, is_error: data.is_error };
+}
+
+function snapshotParts(data) {
+  const parts = [];
+  if (data.reasoning) parts.push({ kind: "reasoning", text: data.reasoning });
+  parts.push(...(data.tools ?? []).map(tool));
+  if (data.text) parts.push({ kind: "text", text: data.text });
+  return parts;
+}
+
+function storedTool(call, result) {
+  const name = call.function?.name ?? "tool";
+  return tool({
+    tid: call.id,
+    name,
+    args: parsed(call.function?.arguments),
+    result: result ? result.text : null,
+    is_error: result?.is_error === true,
+  });
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** One more model call added to those before; a count that nobody gave stays unknown. */
+function added(before, data) {
+  const sum = (name) => {
+    const known = [before?.[name], data[name]].filter((count) => typeof count === "number");
+    return known.length > 0 ? known.reduce((a, b) => a + b) : null;
+  };
+  return { input_tokens: sum("input_tokens"), output_tokens: sum("output_tokens") };
+}

@@ -1,0 +1,77 @@
+/** Follows the running turn of the open session, stops it, and asks again. */
+
+import { follow } from "./follow.js";
+import { newId } from "./format.js";
+
+export function createTurns(store, server, sessions) {
+  let followed = null;
+  let follower = null;
+  const retries = new Map();
+
+  /** Read the stream of the turn that the state shows, and no other. */
+  function keepFollowing() {
+    store.listen(({ turn, auth }) => {
+      const wanted = turn && !turn.terminal && auth.token ? turn.stream_id : null;
+      if (wanted === followed) return;
+      follower?.stop();
+      followed = wanted;
+      follower = wanted && read(wanted);
+    });
+  }
+
+  function read(streamId) {
+    return follow({
+      connect: (reader) => server.turnEvents(streamId, store.get().turn?.seq ?? 0, reader),
+      onEvent: ({ type, id, data }) => {
+        const event = { type, data, seq: Number(id.slice(id.lastIndexOf(":") + 1)) };
+        store.dispatch({ type: "turn/event", stream_id: streamId, event });
+        if (store.get().turn?.terminal) ended();
+      },
+      onLink: (link) => store.dispatch({ type: "turn/link", stream_id: streamId, link }),
+      onRefused: () => sessions.refresh(),
+    });
+  }
+
+  /** Show what was stored; an end that stored no words is told apart, since no message carries it. */
+  function ended() {
+    const { terminal } = store.get().turn;
+    sessions.refresh();
+    if (terminal.type !== "apperror" || terminal.message_ids?.length) return;
+    const text = [terminal.message, terminal.hint].filter(Boolean).join(" ");
+    store.dispatch({ type: "panel/shown", panel: { kind: "problem", title: "Failed", text } });
+  }
+
+  async function stop() {
+    const { turn } = store.get();
+    if (!turn || turn.terminal) return;
+    const stopping = (isStopping) => store.dispatch({ type: "turn/stopping", stream_id: turn.stream_id, isStopping });
+    stopping(true);
+    try {
+      await server.cancel(turn.stream_id);
+    } catch (failure) {
+      stopping(false);
+      tell("Not stopped", failure);
+    }
+  }
+
+  /** Ask again under a user message; the same retry after a lost answer is not made twice. */
+  async function retry(messageId) {
+    const { open, session } = store.get();
+    const place = `${open} ${messageId} ${session?.revision}`;
+    const client_id = retries.get(place) ?? newId();
+    retries.set(place, client_id);
+    try {
+      const answer = await server.start({ session_id: open, regenerate: true, message_id: messageId, client_id });
+      store.dispatch({ type: "turn/attached", session_id: open, stream_id: answer.stream_id });
+      await sessions.refresh();
+    } catch (failure) {
+      tell("Not asked again", failure);
+    }
+  }
+
+  function tell(title, failure) {
+    store.dispatch({ type: "panel/shown", panel: { kind: "problem", title, text: failure.message } });
+  }
+
+  return { keepFollowing, stop, retry };
+}
