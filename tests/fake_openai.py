@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 DEFAULT_USAGE = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
 DONE = b"data: [DONE]\n\n"
@@ -202,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        if self.path == "/v1/models":
+        if urlsplit(self.path).path == "/v1/models":
             self._answer(json_reply({"object": "list", "data": self.server.fake.models}))
         else:
             self._answer(json_reply({"error": {"message": "no such path"}}, 404))
@@ -210,7 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         fake = self.server.fake
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path != "/v1/chat/completions":
+        if urlsplit(self.path).path != "/v1/chat/completions":
             self._answer(json_reply({"error": {"message": "no such path"}}, 404))
             return
         fake.headers.append({name.lower(): value for name, value in self.headers.items()})

@@ -12,7 +12,7 @@ from api.agents.tool_calls import ToolCall, ToolCallAssembler
 from api.agents.usage import usage_event
 from api.errors import AgentError
 from api.events import Event
-from api.text import TextJoiner, read_json, valid_unicode
+from api.text import TextJoiner, read_json
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 LONGEST_QUOTE = 200
@@ -173,12 +173,12 @@ class Reply:
 
 
 def _joined(parts: list[Any], kind: str) -> str:
-    """The text of the parts of one kind; a thinking part may hold parts again."""
-    texts = []
+    """The text of the parts of one kind; a thinking part may hold text parts."""
+    texts: list[Any] = []
     for part in parts:
         text = part.get(kind) if isinstance(part, dict) else None
         if isinstance(text, list):
-            text = _joined(text, "text")
-        if isinstance(text, str):
+            texts += [inner.get("text") for inner in text if isinstance(inner, dict)]
+        else:
             texts.append(text)
-    return valid_unicode("".join(texts))
+    return "".join(text for text in texts if isinstance(text, str))

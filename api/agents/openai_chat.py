@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from api.agents.openai_client import Connection
     from api.agents.wire import Line
 
+ANY_MODEL = "default"
 NO_TOOL = "This tool is not available here."
 CONTEXT_FIELDS = ("context_length", "max_model_len", "context_window")
 
@@ -50,10 +51,10 @@ class OpenAIAgent:
         if stop.requested:
             return
         connection = self._connection(self._endpoints.get(request.endpoint))
-        body = _body(request, connection.endpoint)
         line = connection.new_line()
         stop.on_request(line.cut)
         try:
+            body = _body(request, connection.endpoint, _model(request, connection, line))
             yield from self._bounded_tries(connection, body, line, stop)
         finally:
             line.release()
@@ -68,7 +69,11 @@ class OpenAIAgent:
     def models(self, endpoint_id: str | None = None) -> Sequence[ModelInfo]:
         """The models that an endpoint lists. Raises `AgentError` soon where it does not answer."""
         connection = self._connection(self._endpoints.get(endpoint_id))
-        return tuple(_listed_model(connection.endpoint, model) for model in connection.models())
+        line = connection.new_line()
+        try:
+            return tuple(_listed_model(connection.endpoint, model) for model in connection.models(line))
+        finally:
+            line.release()
 
     def close(self) -> None:
         """Close all clients."""
@@ -165,15 +170,23 @@ def _connection_class() -> "type[Connection]":
     return Connection
 
 
-def _body(request: RunRequest, endpoint: Endpoint) -> dict[str, Any]:
+def _model(request: RunRequest, connection: "Connection", line: "Line") -> str:
+    """The model to ask: the chosen one, else the first that the endpoint lists.
+
+    Where it lists none the call itself tells what is wrong, and a server of one model takes any name.
+    """
+    chosen = request.model or connection.endpoint.model
+    if chosen:
+        return chosen
+    try:
+        listed = connection.models(line)
+    except AgentError:
+        return ANY_MODEL
+    return str(listed[0]["id"]) if listed else ANY_MODEL
+
+
+def _body(request: RunRequest, endpoint: Endpoint, model: str) -> dict[str, Any]:
     """The request as the provider gets it: only what is set, and no empty list that strict ones refuse."""
-    model = request.model or endpoint.model
-    if not model:
-        raise AgentError(
-            f"No model is chosen for {endpoint.name}.",
-            type="model_not_found",
-            hint="Choose a model for this chat.",
-        )
     messages = [
         {key: value for key, value in message.items() if key != "tool_calls" or value}
         for message in clean_json(list(request.messages))

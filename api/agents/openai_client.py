@@ -74,15 +74,13 @@ class Connection:
                 for _ in itertools.islice(pieces, DRAIN_PIECES):
                     pass
 
-    def models(self) -> list[dict[str, Any]]:
+    def models(self, line: Line) -> list[dict[str, Any]]:
         """The models that the endpoint lists. Raises `AgentError`."""
-        line = Line(self._timeouts.models_s)
+        line.timeout_s = self._timeouts.models_s
         with self._plain_failures(line), sending_on(line):
             answer: Any = self._client.models.with_raw_response.list(timeout=self._timeouts.models_s)
-            text = answer.text
-        line.release()
         try:
-            said = read_json(text)
+            said = read_json(answer.text)
         except ValueError:
             said = None
         found = said.get("data") if isinstance(said, dict) else said
@@ -152,6 +150,8 @@ class Connection:
             return AgentError(message, type="unavailable", hint=CHECK_ADDRESS)
         if any(isinstance(cause, httpx2.ConnectError | httpx2.ProxyError) for cause in causes):
             return self._unavailable(f"Nothing answers at {host}.")
+        if any(isinstance(cause, httpx2.DecodingError) for cause in causes):
+            return AgentError(f"{name} sent compressed data that cannot be unpacked.", hint=CHECK_ADDRESS)
         return BrokenOff(
             f"{name} closed the connection before it had answered.",
             type="unavailable",

@@ -143,9 +143,9 @@ def _code(said: dict[str, Any]) -> str:
 def _status(said: dict[str, Any]) -> int | None:
     """The HTTP status that an error object names inside a successful answer."""
     for name in ("code", "status", "status_code", "http_status"):
-        digits = str(said.get(name))
-        if re.fullmatch("[45][0-9][0-9]", digits):
-            return int(digits)
+        value = said.get(name)
+        if isinstance(value, str | int) and re.fullmatch("[45][0-9][0-9]", str(value)):
+            return int(value)
     return None
 
 

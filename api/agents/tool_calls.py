@@ -127,7 +127,7 @@ def _begins_another(call: _Call, piece: _Piece) -> bool:
 
 def _goes_on(call: _Call, piece: _Piece) -> bool:
     """Whether a piece is the middle of `call` in spite of its new id: some make one for each piece."""
-    is_middle = bool(piece.text.strip()) and not piece.text.lstrip().startswith("{")
+    is_middle = bool(piece.text) and not piece.text.lstrip().startswith("{")
     return piece.name == call.name and is_middle and call.has_begun and not call.is_complete
 
 

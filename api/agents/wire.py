@@ -146,7 +146,6 @@ class _Connection(httpcore2.NetworkStream):
             self._handle.shutdown(socket.SHUT_RDWR)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self._join()
         return self._stream.read(max_bytes, timeout if self._line is None else self._line.timeout_s)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -171,9 +170,9 @@ class _Connection(httpcore2.NetworkStream):
         return self._stream.get_extra_info(info)
 
     def _join(self) -> None:
-        """Serve the line of the request that this thread is sending."""
+        """Serve the line of the request that this thread is sending; each request begins with a write."""
         line = _sending.get()
-        if line is not None and line is not self._line:
+        if line is not None:
             self._line = line
             line.take(self)
 

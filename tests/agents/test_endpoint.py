@@ -1,0 +1,30 @@
+"""Endpoints are found by id, and tries are bounded."""
+
+import pytest
+
+from api.agents.endpoint import Endpoint, EndpointTable, Tries
+from api.errors import AgentError
+
+ONE, TWO = Endpoint("one", "One", "http://one/v1"), Endpoint("two", "Two", "http://two/v1")
+
+
+def test_the_first_endpoint_is_the_default() -> None:
+    table = EndpointTable([ONE, TWO])
+    assert (table.get(None), table.get("two"), tuple(table.all())) == (ONE, TWO, (ONE, TWO))
+
+
+@pytest.mark.parametrize(("endpoints", "wanted"), [([ONE], "three"), ([], None)])
+def test_an_unknown_endpoint_is_refused(endpoints: list[Endpoint], wanted: str | None) -> None:
+    with pytest.raises(AgentError, match="No endpoint") as caught:
+        EndpointTable(endpoints).get(wanted)
+    assert caught.value.type == "unavailable"
+
+
+@pytest.mark.parametrize(
+    ("attempt", "asked_s", "pause_s"),
+    [(1, None, 0.5), (2, None, 1.0), (3, None, None), (1, 4, 4), (1, 60, None), (1, 0, 0)],
+)
+def test_pauses_grow_and_obey_the_provider_within_bounds(
+    attempt: int, asked_s: float | None, pause_s: float | None
+) -> None:
+    assert Tries().pause_after(attempt, asked_s) == pause_s
