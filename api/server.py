@@ -6,13 +6,12 @@ import os
 import signal
 import sys
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import orjson
 import psutil
-from waitress.server import create_server
 
 from api import __version__
 from api.agents.openai_chat import OpenAIAgent
@@ -24,13 +23,12 @@ from api.files import make_folder, write_whole
 from api.services import Services, build
 from api.settings import Settings
 from api.web.gate import Gate
+from api.web.waitress_server import WebServer
 
 log = logging.getLogger(__name__)
 
-THREADS = 96
-CONNECTIONS = 512
-BODY_LIMIT = 32 * 1024 * 1024
-OUTPUT_HIGH_WATERMARK = 256 * 1024
+Stop = Callable[[], None]
+
 GRACE_S = 2.0
 FLUSH_S = 1.0
 EXIT_OK, EXIT_FAILED, EXIT_STATE_IN_USE, EXIT_PORT_IN_USE = 0, 1, 3, 4
@@ -66,16 +64,16 @@ def _serve_claimed(settings: Settings) -> int:
     gate = Gate(services.auth, settings.allow_hosts)
     try:
         services.open()
-        server = _listen(settings, services, gate)
+        server = WebServer(create_app(services, gate), settings.host, settings.port)
     except OSError as exc:
-        services.close(0)
+        _close(services)
         if exc.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
         return _say_port_taken(settings, exc)
     except BaseException:
-        services.close(0)
+        _close(services)
         raise
-    gate.port = int(server.effective_port)
+    gate.port = server.port
     stop = new_flag()
     _stop_on_signals(stop.set)
     note = settings.state_dir / "server.json"
@@ -85,28 +83,12 @@ def _serve_claimed(settings: Settings) -> int:
         _say_listening(settings, services, gate.port)
         stop.wait()
     finally:
-        _end(services, server)
+        _close(services, server)
         note.unlink(missing_ok=True)
     return EXIT_OK
 
 
-def _listen(settings: Settings, services: Services, gate: Gate) -> Any:
-    return create_server(
-        create_app(services, gate),
-        host=settings.host,
-        port=settings.port,
-        threads=THREADS,
-        connection_limit=CONNECTIONS,
-        asyncore_use_poll=True,
-        channel_request_lookahead=1,
-        outbuf_high_watermark=OUTPUT_HIGH_WATERMARK,
-        max_request_body_size=BODY_LIMIT,
-        ident="Talaria",
-        clear_untrusted_proxy_headers=True,
-    )
-
-
-def _start(settings: Settings, services: Services, server: Any, stop: Any) -> None:
+def _start(settings: Settings, services: Services, server: WebServer, stop: Stop) -> None:
     services.start()
     services.workers.spawn("listener", server.run)
     services.workers.spawn("warm up", lambda: _warm_up(services))
@@ -123,24 +105,22 @@ def _warm_up(services: Services) -> None:
         services.agents.get("embedded").prepare()  # type: ignore[attr-defined]
 
 
-def _wait_for_parent(stop: Any) -> None:
+def _wait_for_parent(stop: Stop) -> None:
     while os.read(sys.stdin.fileno(), 4096):
         pass
     stop()
 
 
-def _end(services: Services, server: Any) -> None:
-    """Settle what runs, let the last events out, then close the port."""
+def _close(services: Services, server: WebServer | None = None) -> None:
+    """Settle what runs, let the last events out, close the port, then end the threads."""
+    services.settle(GRACE_S if server else 0)
+    if server:
+        server.stop(FLUSH_S)
     left = services.close(GRACE_S)
-    deadline = services.clock.monotonic() + FLUSH_S
-    while services.hub.listeners() and services.clock.monotonic() < deadline:
-        services.workers.stopping.wait(0.01)
-    server.trigger.pull_trigger(server.asyncore.close_all)
-    server.task_dispatcher.shutdown(cancel_pending=True, timeout=FLUSH_S)
     log.info("ended%s", f"; still at work: {', '.join(left)}" if left else "")
 
 
-def _stop_on_signals(stop: Any) -> None:
+def _stop_on_signals(stop: Stop) -> None:
     def handle(_signal: int, _frame: FrameType | None) -> None:
         stop()
 
@@ -205,7 +185,8 @@ def _say_port_taken(settings: Settings, exc: OSError) -> int:
 def _holder_of(port: int) -> str:
     try:
         for connection in psutil.net_connections(kind="tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+            is_listening = connection.status == psutil.CONN_LISTEN and connection.laddr
+            if is_listening and connection.laddr[1] == port and connection.pid:
                 return f" by {psutil.Process(connection.pid).name()} (process {connection.pid})"
     except (psutil.Error, OSError):
         pass

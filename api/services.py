@@ -67,11 +67,14 @@ class Services:
         for session_id in self.catalog.unlisted(before=now - EMPTY_S):
             self.runner.delete(session_id)
 
-    def close(self, grace_s: float) -> list[str]:
-        """End everything: running turns get `grace_s`; the names of threads that did not end."""
+    def settle(self, grace_s: float) -> None:
+        """Bring every turn to its stored end, running ones after `grace_s`, and end every stream."""
         self.runner.close(grace_s)
         self.hub.close()
         self.agents.close()
+
+    def close(self, grace_s: float) -> list[str]:
+        """End what is left, after `settle`; the names of threads that did not end in `grace_s`."""
         left = self.workers.stop(grace_s)
         self.catalog.close()
         return left

@@ -36,6 +36,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> StubServer:
             monkeypatch.delenv(row.environment, raising=False)
     monkeypatch.setenv("TALARIA_STATE_DIR", str(tmp_path))
     monkeypatch.setitem(sys.modules, "api.server", stub)
+    monkeypatch.setattr(cli, "server", stub, raising=False)
     return stub
 
 

