@@ -40,6 +40,7 @@ const act = {
   rename: sessions.rename,
   remove: sessions.remove,
   restore: sessions.restore,
+  select: sessions.select,
   earlier: sessions.readEarlier,
   send: () => sending.send(),
   sendAsText,

@@ -115,8 +115,8 @@ function variantSwitch({ index, count, ids }, act) {
   return h(
     "div",
     { class: "variants", role: "group", "aria-label": "Variants" },
-    act?.select ? step(-1, "left", "Previous variant") : null,
+    step(-1, "left", "Previous variant"),
     h("span", {}, `${index + 1}/${count}`),
-    act?.select ? step(1, "right", "Next variant") : null,
+    step(1, "right", "Next variant"),
   );
 }

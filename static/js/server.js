@@ -75,6 +75,7 @@ export function createServer(getToken, onUnauthorized) {
     remove: (session_id) => post("api/session/delete", { session_id }),
     restore: (session_id) => post("api/session/restore", { session_id }),
     seen: (session_id, message_id) => post("api/session/seen", { session_id, message_id }),
+    select: (session_id, message_id) => post("api/session/select", { session_id, message_id }),
     start: (body) => post("api/chat/start", body),
     cancel: (stream_id) => post("api/chat/cancel", { stream_id }),
     turnEvents: (stream_id, after_seq, reader) =>

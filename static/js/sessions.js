@@ -98,6 +98,12 @@ export function createSessions(store, server) {
     await attempt(() => server.rename(sessionId, title));
   }
 
+  /** Show another variant of a message of the open session. */
+  async function select(messageId) {
+    await attempt(() => server.select(store.get().open, messageId));
+    await refresh();
+  }
+
   async function remove(sessionId) {
     const { list, open: shown } = store.get();
     const title = list.rows.find((row) => row.session_id === sessionId)?.title || "Untitled";
@@ -128,5 +134,5 @@ export function createSessions(store, server) {
     }
   }
 
-  return { followAddress, open, refresh, markSeen, readEarlier, readList, rename, remove, restore };
+  return { followAddress, open, refresh, markSeen, readEarlier, readList, rename, select, remove, restore };
 }
