@@ -9,7 +9,7 @@ export function createComposer(store, act) {
   const stop = document.getElementById("stop");
   const send = document.getElementById("send");
   const isTouch = matchMedia("(pointer: coarse)");
-  let grownFor = null;
+  let [grownFor, grownAt] = [null, 0];
   const showCompletion = createCompletion(box, { complete });
 
   document.getElementById("composer").addEventListener("submit", (event) => {
@@ -23,7 +23,7 @@ export function createComposer(store, act) {
   });
   box.addEventListener("input", () => store.dispatch({ type: "draft/changed", text: box.value }));
   box.addEventListener("keydown", pressed);
-  addEventListener("resize", grow);
+  new ResizeObserver(() => box.clientWidth !== grownAt && grow()).observe(box);
 
   function pressed(event) {
     if (event.isComposing || event.keyCode === 229) return;
@@ -63,7 +63,7 @@ export function createComposer(store, act) {
   }
 
   function grow() {
-    grownFor = box.value;
+    [grownFor, grownAt] = [box.value, box.clientWidth];
     box.style.height = "auto";
     box.style.height = `${Math.min(box.scrollHeight, innerHeight * TALLEST)}px`;
   }

@@ -65,10 +65,8 @@ function createRow({ row, isOpen, isRenamed }, act) {
   const link = h(
     "a",
     { class: "session-link", href: `#session=${encodeURIComponent(id)}`, "aria-current": isOpen ? "page" : null },
-    h("span", { class: "session-title", dir: "auto" }, name),
-    h("time", { class: "session-time", title: fullTime(row.updated_at), "data-time": row.updated_at }, ago(row.updated_at, Date.now() / 1000)),
-    h("span", { class: "session-snippet", dir: "auto" }, row.damaged ? id : row.snippet || "No messages"),
-    h("span", { class: "session-marks" }, ...marks(row, isOpen)),
+    h("span", { class: "session-line" }, h("span", { class: "session-title", dir: "auto" }, name), createTime(row)),
+    h("span", { class: "session-line" }, h("span", { class: "session-snippet", dir: "auto" }, snippetOf(row)), ...marks(row, isOpen)),
   );
   const buttons = h(
     "div",
@@ -77,6 +75,15 @@ function createRow({ row, isOpen, isRenamed }, act) {
     iconButton("delete", `Delete ${name}`, () => act.remove(id)),
   );
   return h("li", { class: `session${isOpen ? " is-open" : ""}` }, link, buttons);
+}
+
+function createTime({ updated_at: time }) {
+  return h("time", { class: "session-time", title: fullTime(time), "data-time": time }, ago(time, Date.now() / 1000));
+}
+
+function snippetOf(row) {
+  if (row.damaged) return row.session_id;
+  return row.snippet || (row.message_count > 0 ? "Empty reply" : "No messages");
 }
 
 function marks(row, isOpen) {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.fake_openai import FakeOpenAI
+from tests.fake_openai import DEFAULT_USAGE, FakeOpenAI, Reply, Wait, text_chunks
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 CHROMIUM = os.environ.get("TALARIA_CHROMIUM", "/usr/bin/chromium")
@@ -51,6 +51,15 @@ def serve(state_dir: Path, *flags: str, port: int = 0) -> Served:
         if found := re.match(r"listening on http://127\.0\.0\.1:(\d+)/#token=(\S+)", line):
             return Served(process, state_dir, int(found[1]), found[2])
     raise AssertionError("the server did not start")
+
+
+def gated(*pieces: str) -> Reply:
+    """A reply of which each piece but the first waits for its gate: `g1`, `g2` …"""
+    chunks = text_chunks(pieces, DEFAULT_USAGE)
+    steps: list[bytes | Wait] = chunks[:2]
+    for place, step in enumerate(chunks[2 : len(pieces) + 1], start=1):
+        steps += [Wait(f"g{place}"), step]
+    return Reply([*steps, Wait("end"), *chunks[len(pieces) + 1 :]])
 
 
 @dataclass
@@ -135,7 +144,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def new_chat(context: BrowserContext, served: Served) -> Iterator[Callable[[], Chat]]:
-    """Makes tabs. Whatever one complains of fails the test: errors, violations of the CSP, broken promises."""
+    """Makes tabs. Whatever one complains of fails the test: errors, violations of the CSP."""
     chats: list[Chat] = []
     troubles: list[tuple[Chat, str]] = []
 

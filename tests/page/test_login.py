@@ -1,0 +1,59 @@
+"""The three ways in: a token in the address, a code that is exchanged, and the form."""
+
+import json
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.page.conftest import Chat, Served
+
+
+def test_the_token_is_taken_from_the_address_and_kept(new_chat: Callable[[], Chat], served: Served) -> None:
+    chat = new_chat().open()
+    assert served.token not in chat.page.url
+    chat.page.goto(served.base)
+    expect(chat.page.locator("#app")).to_be_visible()
+    chat.state("Ready")
+
+
+def test_a_code_is_exchanged(new_chat: Callable[[], Chat], served: Served) -> None:
+    chat = new_chat()
+    asked = []
+
+    def login(route):  # type: ignore[no-untyped-def]
+        asked.append(route.request.post_data_json)
+        route.fulfill(status=200, body=json.dumps({"token": served.token}), content_type="application/json")
+
+    chat.page.route("**/api/auth/login", login)
+    chat.open("#code=abc")
+    chat.state("Ready")
+    assert asked == [{"code": "abc"}]
+    assert "code" not in chat.page.url
+
+
+def test_a_used_code_leads_to_the_form(new_chat: Callable[[], Chat], served: Served) -> None:
+    chat = new_chat()
+    chat.allow("401 (UNAUTHORIZED)")
+    chat.page.goto(served.base + "#code=used")
+    expect(chat.page.locator("#login-problem")).to_contain_text("used up")
+    chat.page.get_by_label("Access token").fill(f"listening on {served.base}#token={served.token}")
+    chat.page.get_by_role("button", name="Open").click()
+    expect(chat.page.locator("#app")).to_be_visible()
+    chat.send("Hello")
+    chat.replied("You said: Hello")
+
+
+def test_another_name_of_the_machine_asks_for_the_token(new_chat: Callable[[], Chat], served: Served) -> None:
+    chat = new_chat().open()
+    chat.allow("401 (UNAUTHORIZED)")
+    chat.page.goto(f"http://localhost:{served.port}/")
+    field = chat.page.get_by_label("Access token")
+    expect(field).to_be_focused()
+    field.fill("wrong")
+    field.press("Enter")
+    expect(chat.page.locator("#login-problem")).to_contain_text("printed")
+    field.fill(served.token)
+    field.press("Enter")
+    expect(chat.page.locator("#app")).to_be_visible()
+    chat.send("Hello")
+    chat.replied("You said: Hello")

@@ -1,0 +1,146 @@
+"""The pure modules of the page, imported and called in the browser."""
+
+from typing import Any
+
+import pytest
+
+from tests.page.conftest import Chat
+
+PARSE = """async (pieces) => {
+  const { createParser } = await import("/static/js/sse.js");
+  const events = [];
+  const parser = createParser((event) => events.push([event.type, event.data, event.id]));
+  for (const piece of pieces) parser.feed(piece);
+  return events;
+}"""
+REDUCE = """async ({ events, from }) => {
+  const { initialState, reduce, shownLine } = await import("/static/js/state.js");
+  let state = { ...initialState(), ...from };
+  for (const event of events) state = reduce(state, event);
+  return { state, line: shownLine(state) };
+}"""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "events"),
+    [
+        (["data: a\n\n"], [["message", "a", ""]]),
+        (["data: a\r\n\r\n"], [["message", "a", ""]]),
+        (["data: a\r\rdata: b\r\r"], [["message", "a", ""], ["message", "b", ""]]),
+        (["data: a\r", "\n\r", "\n"], [["message", "a", ""]]),
+        (["event: x\nid: 7\nda", "ta: a\n", "\n"], [["x", "a", "7"]]),
+        (["data: a\ndata:b\ndata\n\n"], [["message", "a\nb\n", ""]]),
+        ([": beat\n\ndata: a\n\n"], [["message", "a", ""]]),
+        (["event: x\n\ndata: a\n\n"], [["message", "a", ""]]),
+        (["id: 1\ndata: a\n\ndata: b\n\n"], [["message", "a", "1"], ["message", "b", "1"]]),
+        (["id: 1\0\ndata: a\n\n"], [["message", "a", ""]]),
+        (["data: a\u2028b\u0085c\x0bd\n\n"], [["message", "a\u2028b\u0085c\x0bd", ""]]),
+        (["data:  two blanks\n\n"], [["message", " two blanks", ""]]),
+        (["data: never ended\n"], []),
+    ],
+)
+def test_events_are_cut_as_the_standard_says(chat: Chat, pieces: list[str], events: list[list[str]]) -> None:
+    assert chat.page.evaluate(PARSE, pieces) == events
+
+
+def reduced(chat: Chat, *events: dict[str, Any], **start: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = chat.page.evaluate(REDUCE, {"events": events, "from": start})
+    return answer
+
+
+def said(seq: int, type: str, **data: Any) -> dict[str, Any]:
+    return {"type": "turn/event", "stream_id": "s.t1", "event": {"type": type, "seq": seq, "data": data}}
+
+
+def session(revision: int, *messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+    kept = {"session_id": "s", "revision": revision, "queue": [], "active_turn": None}
+    return {"type": "session/loaded", "session": {**kept, "messages": list(messages), **more}}
+
+
+ASK = {"id": 1, "parent": None, "role": "user", "text": "Hi", "turn": "t1"}
+REPLY = {"id": 2, "parent": 1, "role": "assistant", "text": "one two", "turn": "t1"}
+ATTACH = {"type": "turn/attached", "session_id": "s", "stream_id": "s.t1"}
+STARTED = said(1, "turn_started", turn_id="t1", user_message={"id": 1, "content": "Hi"})
+
+
+def text_of(answer: dict[str, Any]) -> str:
+    return "".join(part["text"] for part in answer["state"]["turn"]["parts"])
+
+
+def test_an_event_that_comes_twice_counts_once(chat: Chat) -> None:
+    one, two = said(2, "token", text="one "), said(3, "token", text="two")
+    answer = reduced(chat, ATTACH, STARTED, one, two, one, two, two, open="s")
+    assert text_of(answer) == "one two"
+
+
+def test_a_snapshot_stands_for_what_is_missing_and_never_for_what_is_newer(chat: Chat) -> None:
+    behind = said(2, "snapshot", text="one ", reasoning="", tools=[])
+    ahead = said(9, "snapshot", text="one two three", reasoning="", tools=[])
+    tokens = [said(2, "token", text="one "), said(3, "token", text="two")]
+    assert text_of(reduced(chat, ATTACH, STARTED, *tokens, behind, open="s")) == "one two"
+    assert text_of(reduced(chat, ATTACH, STARTED, *tokens, ahead, open="s")) == "one two three"
+
+
+def test_an_event_of_another_turn_changes_nothing(chat: Chat) -> None:
+    foreign = {**said(2, "token", text="foreign"), "stream_id": "s.t2"}
+    assert text_of(reduced(chat, ATTACH, STARTED, foreign, open="s")) == ""
+    assert reduced(chat, ATTACH, open="other")["state"]["turn"] is None
+
+
+def test_an_older_session_never_replaces_a_newer_one(chat: Chat) -> None:
+    answer = reduced(chat, session(5, ASK, REPLY), session(4, ASK), open="s")
+    assert len(answer["state"]["session"]["messages"]) == 2
+
+
+def test_a_stored_reply_takes_the_place_of_the_running_one(chat: Chat) -> None:
+    token = said(2, "token", text="one two")
+    active = {"turn_id": "t1", "stream_id": "s.t1"}
+    before = reduced(chat, session(1, ASK, active_turn=active), STARTED, token, open="s")
+    assert [m["id"] for m in before["line"]["messages"]] == [1]
+    assert before["line"]["live"]["parts"] == [{"kind": "text", "text": "one two"}]
+    after = reduced(chat, ATTACH, STARTED, token, session(2, ASK, REPLY), open="s")
+    assert [m["id"] for m in after["line"]["messages"]] == [1, 2]
+    assert after["line"]["live"] is None
+
+
+def test_words_that_could_not_be_stored_stay(chat: Chat) -> None:
+    end = said(3, "apperror", message="The disk is full.", type="storage", message_ids=[])
+    answer = reduced(chat, ATTACH, STARTED, said(2, "token", text="one"), end, session(2, ASK), open="s")
+    assert text_of(answer) == "one"
+
+
+def test_tools_and_usage_of_a_turn(chat: Chat) -> None:
+    events = [
+        said(2, "token", text="Look: "),
+        said(3, "tool", tid="a", name="find", args={"q": 1}, preview=""),
+        said(4, "tool_complete", tid="a", name="find", result="3", duration=0.5, is_error=False),
+        said(5, "token", text="three"),
+        said(6, "usage", input_tokens=10, output_tokens=None),
+        said(7, "usage", input_tokens=5, output_tokens=2),
+    ]
+    turn = reduced(chat, ATTACH, STARTED, *events, open="s")["state"]["turn"]
+    assert [part["kind"] for part in turn["parts"]] == ["text", "tool", "text"]
+    assert turn["parts"][1]["result"] == "3"
+    assert turn["usage"] == {"input_tokens": 15, "output_tokens": 2}
+
+
+def row(session_id: str, updated_at: float, revision: int = 1, **more: Any) -> dict[str, Any]:
+    kept = {"session_id": session_id, "updated_at": updated_at, "revision": revision, "title": session_id}
+    return {**kept, "pinned": False, "archived": False, **more}
+
+
+def listed(answer: dict[str, Any]) -> list[str]:
+    return [entry["session_id"] for entry in answer["state"]["list"]["rows"]]
+
+
+def test_rows_keep_their_order_and_their_newest_state(chat: Chat) -> None:
+    page = {"type": "list/page", "rows": [row("a", 3), row("b", 2)], "next": "c", "replace": True}
+    changes = [
+        {"type": "list/row", "session_id": "b", "row": row("b", 9, 5)},
+        {"type": "list/row", "session_id": "b", "row": row("b", 2, 4)},
+        {"type": "list/row", "session_id": "old", "row": row("old", 1)},
+        {"type": "list/row", "session_id": "empty", "row": row("empty", 9, title="", message_count=0)},
+    ]
+    assert listed(reduced(chat, page, *changes)) == ["b", "a"]
+    gone = {"type": "list/row", "session_id": "a", "row": None}
+    assert listed(reduced(chat, page, gone, page)) == ["b"]
