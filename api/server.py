@@ -7,6 +7,7 @@ import signal
 import sys
 import webbrowser
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
@@ -62,30 +63,32 @@ def serve(settings: Settings) -> int:
 def _serve_claimed(settings: Settings) -> int:
     services = build(settings, Clock())
     gate = Gate(services.auth, settings.allow_hosts)
-    try:
+    with ExitStack() as ending:
+        ending.callback(_close, services)
         services.open()
-        server = WebServer(create_app(services, gate), settings.host, settings.port)
-    except OSError as exc:
-        _close(services)
-        if exc.errno not in (errno.EADDRINUSE, errno.EACCES):
-            raise
-        return _say_port_taken(settings, exc)
-    except BaseException:
-        _close(services)
-        raise
-    gate.port = server.port
+        try:
+            server = WebServer(create_app(services, gate), settings.host, settings.port)
+        except OSError as exc:
+            return _say_no_port(settings, exc)
+        gate.port = server.port
+        ending.pop_all()
+        ending.callback(_close, services, server)
+        _run(settings, services, server)
+    return EXIT_OK
+
+
+def _run(settings: Settings, services: Services, server: WebServer) -> None:
+    """Answer until somebody asks this process to end."""
     stop = new_flag()
     _stop_on_signals(stop.set)
     note = settings.state_dir / "server.json"
     try:
-        _note_running(note, settings, services, gate.port)
+        _note_running(note, settings, services, server.port)
         _start(settings, services, server, stop.set)
-        _say_listening(settings, services, gate.port)
+        _say_listening(settings, services, server.port)
         stop.wait()
     finally:
-        _close(services, server)
         note.unlink(missing_ok=True)
-    return EXIT_OK
 
 
 def _start(settings: Settings, services: Services, server: WebServer, stop: Stop) -> None:
@@ -172,21 +175,22 @@ def _point_to_running(state_dir: Path, settings: Settings) -> int:
     return EXIT_STATE_IN_USE
 
 
-def _say_port_taken(settings: Settings, exc: OSError) -> int:
-    if exc.errno == errno.EACCES:
-        _say(f"Port {settings.port} needs more rights. Take one above 1023, such as --port 8787.", err=True)
+def _say_no_port(settings: Settings, exc: OSError) -> int:
+    if exc.errno != errno.EADDRINUSE:
+        reason = exc.strerror or str(exc)
+        _say(f"Port {settings.port} cannot be had ({reason}). Try another, such as --port 8787.", err=True)
         return EXIT_FAILED
-    holder = _holder_of(settings.port)
-    free = f"Try: python3 run.py --port {settings.port + 1 if settings.port < 65535 else 0}"
-    _say(f"Port {settings.port} is taken{holder}. {free}", err=True)
+    following = settings.port + 1 if settings.port < 65535 else 0
+    _say(f"Port {settings.port} is taken{_holder_of(settings.port)}.", err=True)
+    _say(f"Try: python3 run.py --port {following}", err=True)
     return EXIT_PORT_IN_USE
 
 
 def _holder_of(port: int) -> str:
     try:
         for connection in psutil.net_connections(kind="tcp"):
-            is_listening = connection.status == psutil.CONN_LISTEN and connection.laddr
-            if is_listening and connection.laddr[1] == port and connection.pid:
+            is_it = getattr(connection.laddr, "port", None) == port
+            if is_it and connection.status == psutil.CONN_LISTEN and connection.pid:
                 return f" by {psutil.Process(connection.pid).name()} (process {connection.pid})"
     except (psutil.Error, OSError):
         pass

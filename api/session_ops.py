@@ -97,14 +97,10 @@ class SessionOps:
             session.updated_at = self._clock.now()
         return session, restored
 
-    def clear(self, session_id: str, revision: int | None = None) -> tuple[Session, int]:
-        """Take everything from the conversation; redo brings it back. Raises `Busy`."""
-        return self.truncate(session_id, None, revision)
-
     def truncate(
         self, session_id: str, message_id: int | None, revision: int | None = None
     ) -> tuple[Session, int]:
-        """Take what follows a message from the conversation; how many messages. Raises `Busy`."""
+        """Take what follows a message, or with None everything; how many messages left. Raises `Busy`."""
         with self._store.edit(session_id, revision) as session:
             self._runner.require_idle(session)
             removed = tree.truncate(session, message_id)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from api.agents.base import RunRequest
@@ -152,7 +152,7 @@ class TurnRunner:
     # Called by the steps of the process.
 
     def wait_for_work(self, timeout_s: float) -> bool:
-        """Wait until a turn runs; whether one does."""
+        """Wait until a turn runs or the runner closes; whether one of them is so."""
         return self._table.is_occupied.wait(timeout_s)
 
     def step(self) -> None:
@@ -176,6 +176,7 @@ class TurnRunner:
             self._table.withdraw(live)
             live.stop.request()
             self._settle(live, Outcome(INTERRUPTED, INTERRUPTED_ERROR))
+        self._table.is_occupied.set()
 
     # Inside.
 
@@ -202,13 +203,11 @@ class TurnRunner:
     ) -> Iterator[tuple[Session, list[LiveTurn]]]:
         """Edit a session in which turns begin; if the save fails, they have never begun."""
         begun: list[LiveTurn] = []
-        try:
+        with ExitStack() as failure:
+            failure.callback(self._table.leave, begun)
             with self._store.edit(session_id, revision) as session:
                 yield session, begun
-        except BaseException:
-            for live in begun:
-                self._table.leave(live)
-            raise
+            failure.pop_all()
 
     def _claim(self, session: Session, message: Message) -> LiveTurn:
         assert session.active_turn is not None
@@ -293,7 +292,7 @@ class TurnRunner:
                     begun.append(self._claim(session, message))
         except TalariaError as exc:
             log.error("turn %s could not be stored: %s", turn.stream_id, exc)
-            self._table.leave(live)
+            self._table.leave([live])
             live.end("apperror", {"message": exc.message, "type": "storage", "hint": "", "message_ids": []})
             return
         self._journal.remove(live.session_id, live.turn_id)

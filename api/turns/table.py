@@ -1,6 +1,7 @@
 """The running turns of this process: at most one a session, and a bounded number at work at a time."""
 
 from collections import deque
+from collections.abc import Iterable
 
 from api.concurrency import new_flag, new_lock
 from api.turns.live import LiveTurn
@@ -36,12 +37,13 @@ class TurnTable:
                 self._turns[session_id] = self._claims.pop(session_id)
             self._show()
 
-    def leave(self, live: LiveTurn) -> None:
-        """Forget a turn whose session could not be saved; does nothing when another has taken its place."""
+    def leave(self, forgotten: Iterable[LiveTurn]) -> None:
+        """Forget turns whose session could not be saved; nothing where another has taken their place."""
         with self._lock:
-            for turns in (self._claims, self._turns):
-                if turns.get(live.session_id) is live:
-                    del turns[live.session_id]
+            for live in forgotten:
+                for turns in (self._claims, self._turns):
+                    if turns.get(live.session_id) is live:
+                        del turns[live.session_id]
             self._show()
 
     def _show(self) -> None:

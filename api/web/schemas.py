@@ -144,10 +144,6 @@ class ArchiveBody(SessionBody):
     archived: StrictBool
 
 
-class SeenBody(SessionBody):
-    message_id: MessageId
-
-
 class CountBody(SessionBody):
     count: Count = 1
 
@@ -158,6 +154,26 @@ class UndoAnswer(BaseModel):
     removed_preview: str
     removed_text: str
     undone_turns: int
+    revision: int
+
+
+class MessageBody(SessionBody):
+    message_id: MessageId
+
+
+class TruncateBody(MessageBody):
+    """`message_id` is the last message that stays."""
+
+
+class RemovedAnswer(BaseModel):
+    ok: bool
+    removed_count: int
+    revision: int
+
+
+class SelectAnswer(BaseModel):
+    ok: bool
+    head: int | None
     revision: int
 
 

@@ -60,7 +60,7 @@ def blueprint(
         return {"ok": True, "session": shown(ops.mark(body.session_id, archived=body.archived))}
 
     @bp.post("/api/session/seen", responses={200: s.OkSessionAnswer})
-    def seen(body: s.SeenBody) -> Any:
+    def seen(body: s.MessageBody) -> Any:
         return {"ok": True, "session": shown(ops.see(body.session_id, body.message_id))}
 
     @bp.post("/api/session/delete", responses={200: s.DeleteAnswer})
@@ -116,6 +116,21 @@ def _add_history(bp: APIBlueprint, ops: SessionOps, store: SessionStore) -> None
             "attachments": list(undone.message.extra.get("attachments") or ()),
             "revision": undone.revision,
         }
+
+    @bp.post("/api/session/clear", responses={200: s.RemovedAnswer})
+    def clear(body: s.SessionBody) -> Any:
+        session, removed = ops.truncate(body.session_id, None, body.expected_revision)
+        return {"ok": True, "removed_count": removed, "revision": session.revision}
+
+    @bp.post("/api/session/truncate", responses={200: s.RemovedAnswer})
+    def truncate(body: s.TruncateBody) -> Any:
+        session, removed = ops.truncate(body.session_id, body.message_id, body.expected_revision)
+        return {"ok": True, "removed_count": removed, "revision": session.revision}
+
+    @bp.post("/api/session/select", responses={200: s.SelectAnswer})
+    def select(body: s.MessageBody) -> Any:
+        session = ops.select(body.session_id, body.message_id, body.expected_revision)
+        return {"ok": True, "head": session.head, "revision": session.revision}
 
     @bp.get("/api/session/status", responses={200: s.StatusAnswer})
     def status(query: s.SessionQuery) -> Any:

@@ -15,6 +15,11 @@ from api.turns.turn import Turn
 STREAM_LIMIT = 64
 HEARTBEAT_S = 5.0
 POLL_S = 0.5
+# The head of an answer leaves with its first bytes, and a reader waits for it.
+OPENING = b": open\n\n"
+
+
+Watch = Callable[[], bool]
 
 
 def frame(event: str, data: Any, id: str | None = None) -> bytes:
@@ -35,26 +40,28 @@ class Streams:
 
         `ended` gives the events of a turn that the hub does not know any more.
         """
-        return self._respond(lambda: self._turn_frames(stream_id, after_seq, ended))
+        return self._respond(lambda is_gone: self._turn_frames(stream_id, after_seq, ended, is_gone))
 
     def everything(self, after: int | None, is_fresh: bool) -> Response:
         """Every event of the process, with no end. `after` None: from now on."""
-        return self._respond(lambda: self._all_frames(after, is_fresh))
+        return self._respond(lambda is_gone: self._all_frames(after, is_fresh, is_gone))
 
-    def _respond(self, frames: Callable[[], Iterator[bytes]]) -> Response:
+    def _respond(self, frames: Callable[[Watch], Iterator[bytes]]) -> Response:
         if not self._slots.acquire(blocking=False):
             raise Unavailable("Too many streams are open. Close a page and try again.", retry_after_s=5)
-        response = Response(frames(), mimetype="text/event-stream")
+        # waitress knows that a client has gone before a write fails.
+        is_gone: Watch = request.environ.get("waitress.client_disconnected", lambda: False)
+        response = Response(frames(is_gone), mimetype="text/event-stream")
         response.headers["X-Accel-Buffering"] = "no"
         response.call_on_close(self._slots.release)
         return response
 
     def _turn_frames(
-        self, stream_id: str, after_seq: int, ended: Callable[[], list[Event]]
+        self, stream_id: str, after_seq: int, ended: Callable[[], list[Event]], is_gone: Watch
     ) -> Iterator[bytes]:
         attachment = self._hub.attach(stream_id, after_seq)
-        is_gone = _client_watch()
         try:
+            yield OPENING
             if not attachment.is_known:
                 # Looked up after the listener is in place: a turn that begins now is heard.
                 past = ended()
@@ -67,9 +74,8 @@ class Streams:
         finally:
             self._hub.leave(attachment.listener)
 
-    def _all_frames(self, after: int | None, is_fresh: bool) -> Iterator[bytes]:
+    def _all_frames(self, after: int | None, is_fresh: bool, is_gone: Watch) -> Iterator[bytes]:
         missed, newest, listener = self._hub.listen(after)
-        is_gone = _client_watch()
         try:
             cursor = f"{self._hub.boot_id}:{newest}"
             yield frame("hello", {"boot_id": self._hub.boot_id, "cursor": cursor})
@@ -82,7 +88,7 @@ class Streams:
             self._hub.leave(listener)
 
     def _live_frames(
-        self, listener: Listener, is_gone: Callable[[], bool], show: Callable[[Published], bytes], ends: bool
+        self, listener: Listener, is_gone: Watch, show: Callable[[Published], bytes], ends: bool
     ) -> Iterator[bytes]:
         silent_s = 0.0
         while not is_gone():
@@ -106,12 +112,6 @@ class Streams:
         }
         data = {**published.event.data, **places}
         return frame(published.event.type, data, f"{self._hub.boot_id}:{published.number}")
-
-
-def _client_watch() -> Callable[[], bool]:
-    """Whether the client has gone; waitress knows it before a write fails."""
-    watch: Callable[[], bool] = request.environ.get("waitress.client_disconnected", lambda: False)
-    return watch
 
 
 def _opening_frames(stream_id: str, attachment: Attachment[Turn]) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """waitress as this project runs it: a thread for each open stream, and an end that closes every socket."""
 
-from typing import Any
+from typing import Any, cast
 
 from flask import Flask
 from waitress.server import create_server
@@ -15,7 +15,7 @@ class WebServer:
     """A bound port. Raises `OSError` where it cannot be had."""
 
     def __init__(self, app: Flask, host: str, port: int) -> None:
-        self._server: Any = create_server(
+        server = create_server(
             app,
             host=host,
             port=port,
@@ -28,6 +28,8 @@ class WebServer:
             ident="Talaria",
             clear_untrusted_proxy_headers=True,
         )
+        # The stubs know only what every kind of waitress server has.
+        self._server = cast("Any", server)
         self.port = int(self._server.effective_port)
 
     def run(self) -> None:

@@ -50,7 +50,8 @@ class Client:
             sent = {name: value for name, value in usual.items() if value is not None}
             connection.request(method, path, raw, sent)
             response = connection.getresponse()
-            return Answer(response.status, response.headers, response.read())
+            is_endless = response.headers.get("Content-Type", "").startswith("text/event-stream")
+            return Answer(response.status, response.headers, b"" if is_endless else response.read())
         finally:
             connection.close()
 

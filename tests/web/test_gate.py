@@ -11,9 +11,9 @@ from tests.web.live_server import TOKEN, Client, LiveServer
 GOOD_HOSTS = ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}", "[::1]:{port}"]
 BAD_HOSTS = [
     "attacker.example:{port}", "127.0.0.1.attacker.example", "localhost.attacker.example", "127.0.0.1:1",
-    "127.0.0.1", "localhost", "", "127.0.0.1:{port}.", "127.0.0.1:{port}, evil", "127.0.0.1:{port}@evil.example",
-    "evil.example#127.0.0.1:{port}", "0.0.0.0:{port}", "127.1:{port}", "[::1]", "[::ffff:127.0.0.1]:{port}",
-    "127.0.0.1:0{port}", "127.0.0.1:{port}x", "local host:{port}",
+    "127.0.0.1", "localhost", "", "127.0.0.1:{port}.", "127.0.0.1:{port}, evil", "0.0.0.0:{port}",
+    "127.0.0.1:{port}@evil.example", "evil.example#127.0.0.1:{port}", "127.1:{port}", "[::1]",
+    "[::ffff:127.0.0.1]:{port}", "127.0.0.1:0{port}", "127.0.0.1:{port}x", "local host:{port}",
 ]  # fmt: skip
 
 
@@ -21,7 +21,6 @@ def ask(port: int, request: bytes) -> bytes:
     """The raw answer to raw bytes."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         connection.sendall(request)
-        connection.shutdown(socket.SHUT_WR)
         parts = []
         while part := connection.recv(65536):
             parts.append(part)
@@ -54,12 +53,13 @@ def test_our_own_names_are_answered(live: LiveServer, host: str) -> None:
 
 def test_no_host_two_hosts_and_a_foreign_host_behind_our_address_are_refused(live: LiveServer) -> None:
     good = f"Host: 127.0.0.1:{live.port}\r\n"
-    auth = f"Authorization: Bearer {TOKEN}\r\n"
+    auth, close = f"Authorization: Bearer {TOKEN}\r\n", "Connection: close\r\n\r\n"
+    absolute = f"http://127.0.0.1:{live.port}/api/sessions"
     for head in (
         f"GET /api/sessions HTTP/1.0\r\n{auth}\r\n",
-        f"GET /api/sessions HTTP/1.1\r\n{good}Host: evil.example\r\n{auth}Connection: close\r\n\r\n",
-        f"GET /api/sessions HTTP/1.1\r\n{good}{good}{auth}Connection: close\r\n\r\n",
-        f"GET http://127.0.0.1:{live.port}/api/sessions HTTP/1.1\r\nHost: evil.example\r\n{auth}Connection: close\r\n\r\n",
+        f"GET /api/sessions HTTP/1.1\r\n{good}Host: evil.example\r\n{auth}{close}",
+        f"GET /api/sessions HTTP/1.1\r\n{good}{good}{auth}{close}",
+        f"GET {absolute} HTTP/1.1\r\nHost: evil.example\r\n{auth}{close}",
     ):
         status = ask(live.port, head.encode()).split(b" ", 2)[1]
         assert status in (b"400", b"421"), head
@@ -85,8 +85,7 @@ def test_a_foreign_page_changes_nothing_and_gets_no_permission(
         answer = live.client.call(method, path, None if method == "GET" else {}, **headers)
         if method not in ("GET", "HEAD"):
             assert (answer.status, answer.json["code"]) == (403, "forbidden"), (method, path)
-        if not path.startswith("/api/events"):
-            assert not [name for name in answer.headers if name.lower().startswith("access-control")]
+        assert not [name for name in answer.headers if name.lower().startswith("access-control")]
     assert live.services.catalog.page().total == 0
 
 
@@ -146,7 +145,6 @@ def test_no_get_changes_state(live: LiveServer) -> None:
 BODIES = [
     b"", b"{", b"[]", b'"x"', b"null", b"7", b"\xff", b'{"title": NaN}', b'{"a": Infinity}',
     b'{"a":' + b"[" * 101 + b"]" * 101 + b"}", b"[" * 100_000, b'{"a":' * 5_000, b'"{\\"title\\": \\"x\\"}"',
-    b"\xef\xbb\xbf{}",
 ]  # fmt: skip
 
 
@@ -161,7 +159,8 @@ def test_a_large_body_is_refused(client: Client) -> None:
     assert (answer.status, answer.json["code"]) == (413, "too_large")
 
 
-def test_a_hundred_levels_are_accepted(client: Client) -> None:
+def test_a_byte_order_mark_and_a_hundred_levels_are_accepted(client: Client) -> None:
+    assert client.post("/api/session/new", b'\xef\xbb\xbf{"title": "x"}').status == 201
     assert client.post("/api/session/new", b'{"a":' + b"[" * 99 + b"]" * 99 + b"}").status == 201
 
 
