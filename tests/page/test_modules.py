@@ -48,8 +48,8 @@ def reduced(chat: Chat, *events: dict[str, Any], **start: Any) -> dict[str, Any]
     return answer
 
 
-def said(seq: int, type: str, **data: Any) -> dict[str, Any]:
-    return {"type": "turn/event", "stream_id": "s.t1", "event": {"type": type, "seq": seq, "data": data}}
+def said(seq: int, kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": "turn/event", "stream_id": "s.t1", "event": {"type": kind, "seq": seq, "data": data}}
 
 
 def session(revision: int, *messages: dict[str, Any], **more: Any) -> dict[str, Any]:

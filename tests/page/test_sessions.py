@@ -5,7 +5,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from tests.fake_openai import FakeOpenAI
-from tests.page.conftest import Chat, Served, gated
+from tests.page.conftest import Chat, Served, gated, serve
 
 
 def test_two_tabs_are_in_step(new_chat: Callable[[], Chat], fake: FakeOpenAI) -> None:
@@ -89,13 +89,11 @@ def test_a_damaged_chat_is_named_and_hides_no_other(chat: Chat, served: Served) 
     chat.allow("409 (CONFLICT)")
     chat.send("Whole")
     chat.replied("You said: Whole")
+    chat.page.goto("about:blank")
     served.stop()
     (served.state_dir / "sessions" / "20260101_000000_abcdef.json").write_text("{broken")
-    from tests.page.conftest import serve
-
     again = serve(served.state_dir)
     served.process, served.port = again.process, again.port
-    chat.page.goto("about:blank")
     chat.open()
     row = chat.rows.filter(has_text="damaged")
     expect(chat.rows).to_have_count(2)
