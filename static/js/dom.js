@@ -52,7 +52,7 @@ export function reconcile(parent, items, { key, create, isSame }) {
     const child = found && isSame(found.shownItem, item) ? found : made(create(item), name, item);
     if (found && found !== child) {
       if (found === at) at = child;
-      found.replaceWith(child);
+      swap(found, child);
     }
     if (child === at) at = at.nextElementSibling;
     else parent.insertBefore(child, at);
@@ -78,6 +78,14 @@ export function growText(block, text) {
     rest = cut === -1 ? "" : rest.slice(cut + 1);
     if (cut !== -1) block.append(h("div", { class: "chunk" }));
   }
+}
+
+/** Put one element in the place of another; a control that has the focus hands it to its like. */
+function swap(old, fresh) {
+  const controls = (element) => [...element.querySelectorAll("a, button, input, summary")];
+  const focused = controls(old).indexOf(document.activeElement);
+  old.replaceWith(fresh);
+  if (focused !== -1) controls(fresh)[focused]?.focus({ preventScroll: true });
 }
 
 function made(child, name, item) {

@@ -14,13 +14,13 @@ export function readDraft(key, outbox) {
 }
 
 export function writeDraft({ key, text, client_id, after }) {
-  if (text) localStorage.setItem(DRAFT + key, JSON.stringify({ text, client_id, after }));
+  if (text) keep(DRAFT + key, { text, client_id, after });
   else localStorage.removeItem(DRAFT + key);
 }
 
 /** Keep a text that is being sent until the server has answered for it. */
 export function hold({ key, text, client_id, after }) {
-  localStorage.setItem(SENDING + key, JSON.stringify({ text, client_id, after }));
+  keep(SENDING + key, { text, client_id, after });
 }
 
 export function release(key) {
@@ -35,6 +35,14 @@ export function keepDrafts(store) {
     written = draft;
     writeDraft(draft);
   });
+}
+
+function keep(name, value) {
+  try {
+    localStorage.setItem(name, JSON.stringify(value));
+  } catch {
+    // A full store costs the copy of this draft; the text itself is in the page.
+  }
 }
 
 function read(name) {

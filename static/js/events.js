@@ -2,7 +2,7 @@
 
 import { follow } from "./follow.js";
 
-export function createEvents(store, server, sessions) {
+export function createEvents(store, server, sessions, models) {
   let cursor;
   let follower = null;
   let isStarted = false;
@@ -43,7 +43,7 @@ export function createEvents(store, server, sessions) {
 
   function hear({ type, id, data }) {
     if (type === "hello") greeted(data);
-    else if (type === "reset") readAll();
+    else if (type === "reset") restarted(data);
     else if (type === "sessions_changed") changed(data);
     if (id) cursor = id;
   }
@@ -53,6 +53,13 @@ export function createEvents(store, server, sessions) {
     if (!isFirst) return;
     cursor = data.cursor;
     readAll();
+  }
+
+  /** The gap is too old, or the server is another process than before. */
+  function restarted(data) {
+    cursor = data.cursor;
+    readAll();
+    models.read();
   }
 
   function readAll() {

@@ -28,8 +28,8 @@ const server = createServer(
 const sessions = createSessions(store, server);
 const turns = createTurns(store, server, sessions);
 const sending = createSending(store, server, sessions);
-const events = createEvents(store, server, sessions);
 const models = createModels(store, server);
+const events = createEvents(store, server, sessions, models);
 
 const act = {
   enter: (token) => begin(enter(store, token)),
@@ -38,7 +38,7 @@ const act = {
   moreSessions: () => sessions.readList(true),
   startRename: (sessionId) => dispatch({ type: "renaming", session_id: sessionId }),
   rename: sessions.rename,
-  remove: sessions.remove,
+  remove,
   restore: sessions.restore,
   select: sessions.select,
   earlier: sessions.readEarlier,
@@ -96,6 +96,12 @@ async function begin(isIn) {
 function newChat() {
   sessions.open(null);
   composer.focus();
+}
+
+/** The focus does not fall to nowhere with the row it was in. */
+async function remove(sessionId) {
+  await sessions.remove(sessionId);
+  requestAnimationFrame(() => document.activeElement === document.body && composer.focus());
 }
 
 function sendAsText(text) {

@@ -1,7 +1,7 @@
 /** One message as elements: its parts in order, and how it ended. */
 
 import { growText, h, icon, iconButton, label } from "./dom.js";
-import { textOf } from "./state.js";
+import { textOf } from "./line.js";
 import { partsOf } from "./turn.js";
 
 const ENDS = { stopped: "Stopped", failed: "Failed", interrupted: "Interrupted" };

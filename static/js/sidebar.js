@@ -52,7 +52,8 @@ export function createSidebar(act) {
     sidebar.classList.toggle("is-open", isOpen);
     shade.hidden = !isOpen;
     opener.setAttribute("aria-expanded", String(isOpen));
-    (isOpen ? document.getElementById("new-chat") : opener).focus({ preventScroll: true });
+    if (isOpen) document.getElementById("new-chat").focus({ preventScroll: true });
+    else if (sidebar.contains(document.activeElement)) opener.focus({ preventScroll: true });
   }
 
   return render;

@@ -1,5 +1,6 @@
 /** The whole state of the page, and the one pure function that changes it. */
 
+import { hasReply } from "./line.js";
 import { withPage, withRow } from "./rows.js";
 import { applyEvent, newTurn } from "./turn.js";
 
@@ -40,16 +41,6 @@ export function emptyDraft(key) {
   return { key, text: "", client_id: null, after: 0 };
 }
 
-/** The messages to show and the turn to show below them. */
-export function shownLine({ session, turn }) {
-  const messages = session?.messages ?? [];
-  if (!turn || hasReply(session, turn)) return { messages, live: null };
-  if (!turn.user) return { messages, live: turn };
-  const place = messages.findIndex((message) => message.id === turn.user.id);
-  if (place !== -1) return { messages: messages.slice(0, place + 1), live: turn };
-  return { messages: [...messages, asked(turn)], live: turn };
-}
-
 const CHANGES = {
   "auth/needed": (s, e) => ({ ...s, auth: { token: null, isNeeded: true, problem: e.problem } }),
   "auth/given": (s, e) => ({ ...s, auth: { token: e.token, isNeeded: false, problem: "" } }),
@@ -65,6 +56,7 @@ const CHANGES = {
   "session/problem": (s, e) => (e.session_id === s.open ? { ...s, problem: e.problem } : s),
   "turn/attached": attached,
   "turn/event": turnEvent,
+  "turn/gone": (s, e) => (s.turn?.stream_id === e.stream_id ? { ...s, turn: null } : s),
   "turn/link": (s, e) => withTurn(s, e, { link: e.link }),
   "turn/stopping": (s, e) => withTurn(s, e, { isStopping: e.isStopping }),
   "draft/changed": (s, e) => typed(s, e.text),
@@ -160,7 +152,7 @@ function isOf(entry, turn) {
   return turn !== null && turn.user !== null && entry.turn_id === turn.turn_id && entry.key === turn.session_id;
 }
 
-/** The turn to show beside a freshly read session: the running one, or one whose words are not stored. */
+/** The turn beside a freshly read session: one whose end was not heard yet, or whose words are not stored. */
 function turnBeside(turn, session) {
   const active = session.active_turn;
   const kept = turn && !isOver(turn, session) ? turn : null;
@@ -169,15 +161,10 @@ function turnBeside(turn, session) {
 }
 
 function isOver(turn, session) {
-  if (hasReply(session, turn)) return true;
   if (!turn.terminal) return false;
+  if (hasReply(session, turn)) return true;
   const isUnstored = !turn.terminal.message_ids?.length && turn.parts.length > 0;
   return !isUnstored && session.revision >= (turn.terminal.revision ?? Infinity);
-}
-
-function hasReply(session, turn) {
-  const isReply = (message) => message.turn === turn.turn_id && message.role !== "user";
-  return session?.session_id === turn.session_id && session.messages.some(isReply);
 }
 
 /** A text whose send seemed to fail leaves the composer once the session shows that it arrived. */
@@ -186,15 +173,4 @@ function draftBeside(draft, session) {
   const waits = session.queue.some((item) => item.client_id === draft.client_id);
   const hasArrived = waits || (last && last.id > draft.after && last.text === draft.text);
   return draft.client_id && hasArrived ? emptyDraft(draft.key) : draft;
-}
-
-function asked(turn) {
-  const { id, content } = turn.user;
-  return { id, role: "user", turn: turn.turn_id, text: typeof content === "string" ? content : textOf(content) };
-}
-
-/** The words of a content that is a text or OpenAI-style parts. */
-export function textOf(content) {
-  if (typeof content === "string") return content;
-  return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join("\n");
 }

@@ -17,7 +17,7 @@ export function stateOf({ turn, link, outbox, open }) {
 }
 
 export function createStatusLine() {
-  const [title, model] = ["chat-title", "chat-model"].map((id) => document.getElementById(id));
+  const [title, agent, model] = ["chat-title", "chat-agent", "chat-model"].map((id) => document.getElementById(id));
   const [dot, text, count] = ["state-dot", "state-text", "state-tokens"].map((id) => document.getElementById(id));
   const note = document.getElementById("model-note");
   const welcome = document.getElementById("welcome");
@@ -37,8 +37,8 @@ export function createStatusLine() {
     document.title = `${turn && !turn.terminal ? "● " : ""}${open && session?.title ? `${session.title} · ` : ""}Talaria`;
     const info = agentInfo(models, session?.agent);
     const modelName = modelLabel(state);
-    label(model, info ? [info.name, modelName].filter(Boolean).join(" · ") : "");
-    model.title = model.textContent;
+    label(agent, info ? `${info.name}${modelName ? " · " : ""}` : "");
+    label(model, modelName.replace(/ \(.*/, ""));
     label(note, noteOf(info, modelName));
     note.hidden = note.textContent === "";
     note.classList.toggle("is-waiting", Boolean(info && !info.available));

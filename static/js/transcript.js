@@ -1,9 +1,10 @@
 /** The open conversation: stored messages, the running reply, texts on their way and texts that wait. */
 
 import { h, label, reconcile } from "./dom.js";
+import { shownLine, textOf } from "./line.js";
 import { asideArticle, emptyReply, endMark, replyArticle, showParts, userArticle } from "./message.js";
 import { createScroll } from "./scroll.js";
-import { NEW, shownLine, textOf } from "./state.js";
+import { NEW } from "./state.js";
 
 const SHOWN = ["session", "turn", "outbox", "open", "visit", "problem"];
 const END_OF = { cancel: "stopped", apperror: "failed" };

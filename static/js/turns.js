@@ -28,7 +28,10 @@ export function createTurns(store, server, sessions) {
         if (store.get().turn?.terminal) ended();
       },
       onLink: (link) => store.dispatch({ type: "turn/link", stream_id: streamId, link }),
-      onRefused: () => sessions.refresh(),
+      onRefused: () => {
+        store.dispatch({ type: "turn/gone", stream_id: streamId });
+        sessions.refresh();
+      },
     });
   }
 

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from tests.fake_openai import DEFAULT_USAGE, FakeOpenAI, Reply, Wait, text_chunks
 
@@ -80,7 +88,7 @@ class Chat:
         self.allowed.extend(parts)
 
     @property
-    def box(self):  # type: ignore[no-untyped-def]
+    def box(self) -> Locator:
         return self.page.locator("#message")
 
     def send(self, text: str) -> None:
@@ -88,16 +96,16 @@ class Chat:
         self.box.press("Enter")
 
     @property
-    def live(self):  # type: ignore[no-untyped-def]
+    def live(self) -> Locator:
         return self.page.locator(".is-live .text")
 
     @property
-    def stored(self):  # type: ignore[no-untyped-def]
+    def stored(self) -> Locator:
         """Stored replies."""
         return self.page.locator("#messages .message-reply")
 
     @property
-    def rows(self):  # type: ignore[no-untyped-def]
+    def rows(self) -> Locator:
         return self.page.locator("#session-list .session")
 
     def said(self, *texts: str) -> None:

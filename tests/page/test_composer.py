@@ -1,6 +1,6 @@
 """The message box: no text is lost, none is sent by accident, none is sent twice."""
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.fake_openai import FakeOpenAI
 from tests.page.conftest import Chat
@@ -27,7 +27,7 @@ def test_a_send_whose_answer_was_lost_is_not_doubled(chat: Chat, fake: FakeOpenA
     chat.send("Hello")
     chat.replied("You said: Hello")
 
-    def lose(route):  # type: ignore[no-untyped-def]
+    def lose(route: Route) -> None:
         route.fetch()
         chat.page.unroute("**/api/chat/start")
         route.abort()
@@ -51,7 +51,7 @@ def test_a_text_that_arrived_after_all_leaves_the_box(chat: Chat) -> None:
     chat.send("Hello")
     chat.replied("You said: Hello")
 
-    def lose(route):  # type: ignore[no-untyped-def]
+    def lose(route: Route) -> None:
         route.fetch()
         route.abort()
 
@@ -112,3 +112,21 @@ def test_the_phone_has_the_list_in_a_drawer(chat: Chat) -> None:
     chat.page.keyboard.press("Escape")
     expect(chat.rows.first).not_to_be_in_viewport()
     assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_text_refused_after_leaving_its_chat_stays_with_that_chat(chat: Chat) -> None:
+    chat.allow("503")
+    chat.send("First")
+    chat.replied("You said: First")
+    held: list[Route] = []
+    chat.page.route("**/api/chat/start", lambda route: held.append(route))
+    with chat.page.expect_request("**/api/chat/start"):
+        chat.send("For A only")
+    chat.page.get_by_role("button", name="New chat").click()
+    refusal = {"error": "Talaria is busy. Try again in a moment.", "code": "unavailable"}
+    with chat.page.expect_response("**/api/chat/start"):
+        held[0].fulfill(status=503, json=refusal)
+    expect(chat.box).to_have_value("")
+    chat.rows.first.locator("a").click()
+    expect(chat.box).to_have_value("For A only")
+    chat.said("First")

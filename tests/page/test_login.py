@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.page.conftest import Chat, Served
 
@@ -20,7 +20,7 @@ def test_a_code_is_exchanged(new_chat: Callable[[], Chat], served: Served) -> No
     chat = new_chat()
     asked = []
 
-    def login(route):  # type: ignore[no-untyped-def]
+    def login(route: Route) -> None:
         asked.append(route.request.post_data_json)
         route.fulfill(status=200, body=json.dumps({"token": served.token}), content_type="application/json")
 

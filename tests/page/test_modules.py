@@ -1,10 +1,12 @@
 """The pure modules of the page, imported and called in the browser."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
-from tests.page.conftest import Chat
+from tests.page.conftest import serve
 
 PARSE = """async (pieces) => {
   const { createParser } = await import("/static/js/sse.js");
@@ -14,11 +16,23 @@ PARSE = """async (pieces) => {
   return events;
 }"""
 REDUCE = """async ({ events, from }) => {
-  const { initialState, reduce, shownLine } = await import("/static/js/state.js");
+  const { initialState, reduce } = await import("/static/js/state.js");
+  const { shownLine } = await import("/static/js/line.js");
   let state = { ...initialState(), ...from };
   for (const event of events) state = reduce(state, event);
   return { state, line: shownLine(state) };
 }"""
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A page of the server's origin; the modules need nothing else of it."""
+    served = serve(tmp_path_factory.mktemp("modules"), "--openai-base-url", "http://127.0.0.1:9/v1")
+    page = browser.new_page()
+    page.goto(served.base)
+    yield page
+    page.close()
+    served.stop()
 
 
 @pytest.mark.parametrize(
@@ -39,12 +53,12 @@ REDUCE = """async ({ events, from }) => {
         (["data: never ended\n"], []),
     ],
 )
-def test_events_are_cut_as_the_standard_says(chat: Chat, pieces: list[str], events: list[list[str]]) -> None:
-    assert chat.page.evaluate(PARSE, pieces) == events
+def test_events_are_cut_as_the_standard_says(tab: Page, pieces: list[str], events: list[list[str]]) -> None:
+    assert tab.evaluate(PARSE, pieces) == events
 
 
-def reduced(chat: Chat, *events: dict[str, Any], **start: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = chat.page.evaluate(REDUCE, {"events": events, "from": start})
+def reduced(tab: Page, *events: dict[str, Any], **start: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = tab.evaluate(REDUCE, {"events": events, "from": start})
     return answer
 
 
@@ -67,49 +81,49 @@ def text_of(answer: dict[str, Any]) -> str:
     return "".join(part["text"] for part in answer["state"]["turn"]["parts"])
 
 
-def test_an_event_that_comes_twice_counts_once(chat: Chat) -> None:
+def test_an_event_that_comes_twice_counts_once(tab: Page) -> None:
     one, two = said(2, "token", text="one "), said(3, "token", text="two")
-    answer = reduced(chat, ATTACH, STARTED, one, two, one, two, two, open="s")
+    answer = reduced(tab, ATTACH, STARTED, one, two, one, two, two, open="s")
     assert text_of(answer) == "one two"
 
 
-def test_a_snapshot_stands_for_what_is_missing_and_never_for_what_is_newer(chat: Chat) -> None:
+def test_a_snapshot_stands_for_what_is_missing_and_never_for_what_is_newer(tab: Page) -> None:
     behind = said(2, "snapshot", text="one ", reasoning="", tools=[])
     ahead = said(9, "snapshot", text="one two three", reasoning="", tools=[])
     tokens = [said(2, "token", text="one "), said(3, "token", text="two")]
-    assert text_of(reduced(chat, ATTACH, STARTED, *tokens, behind, open="s")) == "one two"
-    assert text_of(reduced(chat, ATTACH, STARTED, *tokens, ahead, open="s")) == "one two three"
+    assert text_of(reduced(tab, ATTACH, STARTED, *tokens, behind, open="s")) == "one two"
+    assert text_of(reduced(tab, ATTACH, STARTED, *tokens, ahead, open="s")) == "one two three"
 
 
-def test_an_event_of_another_turn_changes_nothing(chat: Chat) -> None:
+def test_an_event_of_another_turn_changes_nothing(tab: Page) -> None:
     foreign = {**said(2, "token", text="foreign"), "stream_id": "s.t2"}
-    assert text_of(reduced(chat, ATTACH, STARTED, foreign, open="s")) == ""
-    assert reduced(chat, ATTACH, open="other")["state"]["turn"] is None
+    assert text_of(reduced(tab, ATTACH, STARTED, foreign, open="s")) == ""
+    assert reduced(tab, ATTACH, open="other")["state"]["turn"] is None
 
 
-def test_an_older_session_never_replaces_a_newer_one(chat: Chat) -> None:
-    answer = reduced(chat, session(5, ASK, REPLY), session(4, ASK), open="s")
+def test_an_older_session_never_replaces_a_newer_one(tab: Page) -> None:
+    answer = reduced(tab, session(5, ASK, REPLY), session(4, ASK), open="s")
     assert len(answer["state"]["session"]["messages"]) == 2
 
 
-def test_a_stored_reply_takes_the_place_of_the_running_one(chat: Chat) -> None:
+def test_a_stored_reply_takes_the_place_of_the_running_one(tab: Page) -> None:
     token = said(2, "token", text="one two")
     active = {"turn_id": "t1", "stream_id": "s.t1"}
-    before = reduced(chat, session(1, ASK, active_turn=active), STARTED, token, open="s")
+    before = reduced(tab, session(1, ASK, active_turn=active), STARTED, token, open="s")
     assert [m["id"] for m in before["line"]["messages"]] == [1]
     assert before["line"]["live"]["parts"] == [{"kind": "text", "text": "one two"}]
-    after = reduced(chat, ATTACH, STARTED, token, session(2, ASK, REPLY), open="s")
+    after = reduced(tab, ATTACH, STARTED, token, session(2, ASK, REPLY), open="s")
     assert [m["id"] for m in after["line"]["messages"]] == [1, 2]
     assert after["line"]["live"] is None
 
 
-def test_words_that_could_not_be_stored_stay(chat: Chat) -> None:
+def test_words_that_could_not_be_stored_stay(tab: Page) -> None:
     end = said(3, "apperror", message="The disk is full.", type="storage", message_ids=[])
-    answer = reduced(chat, ATTACH, STARTED, said(2, "token", text="one"), end, session(2, ASK), open="s")
+    answer = reduced(tab, ATTACH, STARTED, said(2, "token", text="one"), end, session(2, ASK), open="s")
     assert text_of(answer) == "one"
 
 
-def test_tools_and_usage_of_a_turn(chat: Chat) -> None:
+def test_tools_and_usage_of_a_turn(tab: Page) -> None:
     events = [
         said(2, "token", text="Look: "),
         said(3, "tool", tid="a", name="find", args={"q": 1}, preview=""),
@@ -118,7 +132,7 @@ def test_tools_and_usage_of_a_turn(chat: Chat) -> None:
         said(6, "usage", input_tokens=10, output_tokens=None),
         said(7, "usage", input_tokens=5, output_tokens=2),
     ]
-    turn = reduced(chat, ATTACH, STARTED, *events, open="s")["state"]["turn"]
+    turn = reduced(tab, ATTACH, STARTED, *events, open="s")["state"]["turn"]
     assert [part["kind"] for part in turn["parts"]] == ["text", "tool", "text"]
     assert turn["parts"][1]["result"] == "3"
     assert turn["usage"] == {"input_tokens": 15, "output_tokens": 2}
@@ -133,7 +147,7 @@ def listed(answer: dict[str, Any]) -> list[str]:
     return [entry["session_id"] for entry in answer["state"]["list"]["rows"]]
 
 
-def test_rows_keep_their_order_and_their_newest_state(chat: Chat) -> None:
+def test_rows_keep_their_order_and_their_newest_state(tab: Page) -> None:
     page = {"type": "list/page", "rows": [row("a", 3), row("b", 2)], "next": "c", "replace": True}
     changes = [
         {"type": "list/row", "session_id": "b", "row": row("b", 9, 5)},
@@ -141,6 +155,6 @@ def test_rows_keep_their_order_and_their_newest_state(chat: Chat) -> None:
         {"type": "list/row", "session_id": "old", "row": row("old", 1)},
         {"type": "list/row", "session_id": "empty", "row": row("empty", 9, title="", message_count=0)},
     ]
-    assert listed(reduced(chat, page, *changes)) == ["b", "a"]
+    assert listed(reduced(tab, page, *changes)) == ["b", "a"]
     gone = {"type": "list/row", "session_id": "a", "row": None}
-    assert listed(reduced(chat, page, gone, page)) == ["b"]
+    assert listed(reduced(tab, page, gone, page)) == ["b"]

@@ -1,6 +1,9 @@
 """A reply on its way to the page: piece by piece, through a reload, and to its end."""
 
-from playwright.sync_api import expect
+import json
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Route, expect
 
 from tests.fake_openai import DONE, FakeOpenAI, HangUp, Reply, chunk, event, json_reply, text_chunks
 from tests.page.conftest import Chat, Served, gated, serve
@@ -104,18 +107,32 @@ def test_texts_sent_meanwhile_wait_and_go_out_in_order(chat: Chat, fake: FakeOpe
 
 
 def test_the_reply_goes_on_while_the_network_is_lost(chat: Chat, fake: FakeOpenAI) -> None:
-    chat.allow("ERR_INTERNET_DISCONNECTED", "ERR_NETWORK_IO_SUSPENDED")
+    chat.allow("ERR_FAILED")
+    breaks = iter([True])
+
+    def break_off(route: Route) -> None:
+        """The first two events of the stream, then an end without an end of the reply; then nothing."""
+        if not next(breaks, False):
+            route.abort()
+            return
+        stream_id = parse_qs(urlsplit(route.request.url).query)["stream_id"][0]
+        start = {"turn_id": "t1", "user_message": {"id": 1, "content": "Count"}}
+        frames = [("turn_started", start), ("token", {"text": "One "})]
+        lines = [
+            f"id: {stream_id}:{n}\nevent: {t}\ndata: {json.dumps(d)}\n\n"
+            for n, (t, d) in enumerate(frames, 1)
+        ]
+        route.fulfill(body="".join(lines), content_type="text/event-stream")
+
+    chat.page.route("**/api/chat/stream?*", break_off)
     fake.enqueue(gated("One ", "two ", "three"))
     chat.send("Count")
+    chat.state("Network lost. The reply goes on; connecting again…")
     expect(chat.live).to_have_text("One ")
-    chat.page.evaluate(
-        "() => { window.realFetch = fetch; window.fetch = () => Promise.reject(new TypeError()); }"
-    )
-    chat.page.reload()
-    chat.page.context.set_offline(True)
     fake.gate("g1").set()
-    chat.page.context.set_offline(False)
+    chat.page.unroute("**/api/chat/stream?*")
     expect(chat.live).to_have_text("One two ")
+    chat.state("Writing…")
     fake.gate("g2").set()
     fake.gate("end").set()
     chat.replied("One two three")
