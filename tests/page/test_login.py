@@ -57,3 +57,11 @@ def test_another_name_of_the_machine_asks_for_the_token(new_chat: Callable[[], C
     expect(chat.page.locator("#app")).to_be_visible()
     chat.send("Hello")
     chat.replied("You said: Hello")
+
+
+def test_the_form_fits_a_phone(new_chat: Callable[[], Chat], served: Served) -> None:
+    chat = new_chat()
+    chat.page.set_viewport_size({"width": 360, "height": 740})
+    chat.page.goto(served.base)
+    for part in ("#login-form", "#login-token"):
+        expect(chat.page.locator(part)).to_be_in_viewport(ratio=1)
