@@ -58,9 +58,9 @@ class SessionOps:
             session.title_source = "user" if session.title else "auto"
         return session
 
-    def mark(self, session_id: str, **flags: bool) -> Session:
+    def mark(self, session_id: str, revision: int | None = None, **flags: bool) -> Session:
         """Set `pinned` or `archived`."""
-        with self._store.edit(session_id) as session:
+        with self._store.edit(session_id, revision) as session:
             for name, value in flags.items():
                 setattr(session, name, value)
         return session

@@ -201,7 +201,10 @@ def test_the_text_is_durable_before_the_answer(tmp_path: Path, endpoint: FakeOpe
         client = server.wait_listening()
         session_id = client.new_session()
         assert client.send(session_id, "durable words").status == 202
-        server.stop()
+        # The traced process, not its tracer, must end.
+        note = orjson.loads((tmp_path / "state" / "server.json").read_bytes())
+        os.kill(note["pid"], signal.SIGTERM)
+        assert server.wait() == 0
     lines = trace.read_text(errors="replace").splitlines()
     answered = next(n for n, line in enumerate(lines) if "HTTP/1.1 202" in line)
     renamed = max(n for n in range(answered) if "rename" in lines[n] and f"{session_id}.json" in lines[n])

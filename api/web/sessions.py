@@ -1,4 +1,4 @@
-"""Sessions over HTTP: make, list, open, change, delete."""
+"""Sessions over HTTP: make, list, open, mark, delete."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,7 +8,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from api.clock import Clock
 from api.session_ops import SessionOps, count_messages
 from api.sessions import tree
-from api.sessions.catalog import Catalog, Row, row_of
+from api.sessions.catalog import Catalog, row_of
 from api.sessions.codec import message_to_json, record_to_json
 from api.sessions.content import text_of
 from api.sessions.model import Session
@@ -21,48 +21,56 @@ def blueprint(
     store: SessionStore, catalog: Catalog, ops: SessionOps, runner: TurnRunner, clock: Clock
 ) -> APIBlueprint:
     bp = APIBlueprint("sessions", __name__, abp_responses=s.ERRORS)
+    _add_reading(bp, store, catalog, runner, clock)
+    _add_changing(bp, ops, runner)
+    _add_deleting(bp, store, ops, runner)
+    return bp
 
-    def shown(session: Session) -> dict[str, Any]:
-        return _metadata(session, runner)
 
-    def row_json(row: Row) -> dict[str, Any]:
-        return asdict(row) | {"running": runner.active(row.session_id) is not None}
-
-    @bp.post("/api/session/new", responses={201: s.SessionAnswer})
-    def new(body: s.NewBody) -> Any:
-        return {"session": shown(ops.new(body.title, body.agent, body.model))}, 201
-
+def _add_reading(
+    bp: APIBlueprint, store: SessionStore, catalog: Catalog, runner: TurnRunner, clock: Clock
+) -> None:
     @bp.get("/api/sessions", responses={200: s.ListAnswer})
     def list_sessions(query: s.ListQuery) -> Any:
         page = catalog.page(query.limit, query.before, query.archived)
-        rows = [row_json(row) for row in page.rows]
+        rows = [asdict(row) | {"running": runner.active(row.session_id) is not None} for row in page.rows]
         return {"sessions": rows, "next": page.next, "total": page.total, "server_time": clock.now()}
 
     @bp.get("/api/session", responses={200: s.SessionAnswer})
     def get(query: s.SessionGetQuery) -> Any:
         session = store.load(query.session_id)
-        answer = shown(session)
+        answer = _metadata(session, runner)
         if query.messages:
             answer["messages"] = _messages(session, query.before, query.limit)
         return {"session": answer}
 
+
+def _add_changing(bp: APIBlueprint, ops: SessionOps, runner: TurnRunner) -> None:
+    def changed(session: Session) -> Any:
+        return {"ok": True, "session": _metadata(session, runner)}
+
+    @bp.post("/api/session/new", responses={201: s.SessionAnswer})
+    def new(body: s.NewBody) -> Any:
+        return {"session": _metadata(ops.new(body.title, body.agent, body.model), runner)}, 201
+
     @bp.post("/api/session/rename", responses={200: s.OkSessionAnswer})
     def rename(body: s.RenameBody) -> Any:
-        session = ops.rename(body.session_id, body.title, body.expected_revision)
-        return {"ok": True, "session": shown(session)}
+        return changed(ops.rename(body.session_id, body.title, body.expected_revision))
 
     @bp.post("/api/session/pin", responses={200: s.OkSessionAnswer})
     def pin(body: s.PinBody) -> Any:
-        return {"ok": True, "session": shown(ops.mark(body.session_id, pinned=body.pinned))}
+        return changed(ops.mark(body.session_id, body.expected_revision, pinned=body.pinned))
 
     @bp.post("/api/session/archive", responses={200: s.OkSessionAnswer})
     def archive(body: s.ArchiveBody) -> Any:
-        return {"ok": True, "session": shown(ops.mark(body.session_id, archived=body.archived))}
+        return changed(ops.mark(body.session_id, body.expected_revision, archived=body.archived))
 
     @bp.post("/api/session/seen", responses={200: s.OkSessionAnswer})
     def seen(body: s.MessageBody) -> Any:
-        return {"ok": True, "session": shown(ops.see(body.session_id, body.message_id))}
+        return changed(ops.see(body.session_id, body.message_id))
 
+
+def _add_deleting(bp: APIBlueprint, store: SessionStore, ops: SessionOps, runner: TurnRunner) -> None:
     @bp.post("/api/session/delete", responses={200: s.DeleteAnswer})
     def delete(body: s.SessionBody) -> Any:
         runner.delete(body.session_id)
@@ -70,7 +78,7 @@ def blueprint(
 
     @bp.post("/api/session/restore", responses={200: s.OkSessionAnswer})
     def restore(body: s.SessionBody) -> Any:
-        return {"ok": True, "session": shown(ops.restore(body.session_id))}
+        return {"ok": True, "session": _metadata(ops.restore(body.session_id), runner)}
 
     @bp.get("/api/trash", responses={200: s.TrashAnswer})
     def trash() -> Any:
@@ -80,61 +88,6 @@ def blueprint(
     @bp.post("/api/trash/purge", responses={200: s.PurgeAnswer})
     def purge(body: s.PurgeBody) -> Any:
         return {"ok": True, "purged": ops.purge(body.session_id)}
-
-    _add_history(bp, ops, store)
-    return bp
-
-
-def _add_history(bp: APIBlueprint, ops: SessionOps, store: SessionStore) -> None:
-    @bp.post("/api/session/undo", responses={200: s.UndoAnswer})
-    def undo(body: s.CountBody) -> Any:
-        undone = ops.undo(body.session_id, body.count, body.expected_revision)
-        return {
-            "ok": True,
-            "removed_count": undone.removed_count,
-            "removed_preview": undone.preview,
-            "removed_text": undone.text,
-            "undone_turns": undone.undone_turns,
-            "revision": undone.revision,
-        }
-
-    @bp.post("/api/session/redo", responses={200: s.RedoAnswer})
-    def redo(body: s.CountBody) -> Any:
-        session, restored = ops.redo(body.session_id, body.count, body.expected_revision)
-        turns = sum(message.is_typed for message in restored)
-        counts = {"restored_count": len(restored), "restored_turns": turns}
-        return {"ok": True, **counts, "revision": session.revision}
-
-    @bp.post("/api/session/retry", responses={200: s.RetryAnswer})
-    def retry(body: s.SessionBody) -> Any:
-        undone = ops.take_back_for_retry(body.session_id, body.expected_revision)
-        return {
-            "ok": True,
-            "last_user_text": undone.text,
-            "removed_count": undone.removed_count,
-            "content": undone.message.content,
-            "attachments": list(undone.message.extra.get("attachments") or ()),
-            "revision": undone.revision,
-        }
-
-    @bp.post("/api/session/clear", responses={200: s.RemovedAnswer})
-    def clear(body: s.SessionBody) -> Any:
-        session, removed = ops.truncate(body.session_id, None, body.expected_revision)
-        return {"ok": True, "removed_count": removed, "revision": session.revision}
-
-    @bp.post("/api/session/truncate", responses={200: s.RemovedAnswer})
-    def truncate(body: s.TruncateBody) -> Any:
-        session, removed = ops.truncate(body.session_id, body.message_id, body.expected_revision)
-        return {"ok": True, "removed_count": removed, "revision": session.revision}
-
-    @bp.post("/api/session/select", responses={200: s.SelectAnswer})
-    def select(body: s.MessageBody) -> Any:
-        session = ops.select(body.session_id, body.message_id, body.expected_revision)
-        return {"ok": True, "head": session.head, "revision": session.revision}
-
-    @bp.get("/api/session/status", responses={200: s.StatusAnswer})
-    def status(query: s.SessionQuery) -> Any:
-        return ops.status(query.session_id)
 
 
 def _metadata(session: Session, runner: TurnRunner) -> dict[str, Any]:

@@ -32,6 +32,26 @@ def blueprint(
                 return answer, 200
         return _started_json(_start(runner, body)), 202
 
+    _add_streams(bp, store, runner, hub, streams)
+
+    @bp.post("/api/chat/cancel", responses={200: s.CancelAnswer})
+    def cancel(body: s.CancelBody) -> Any:
+        if body.stream_id is not None:
+            session_id, turn_id = split_stream_id(body.stream_id)
+        elif body.session_id is not None:
+            session_id, turn_id = body.session_id, None
+        else:
+            raise InvalidRequest("Name a stream_id or a session_id.")
+        store.load(session_id)
+        stream_id = runner.cancel(session_id, turn_id)
+        return {"ok": True, "cancelled": stream_id is not None, "stream_id": stream_id or body.stream_id}
+
+    return bp
+
+
+def _add_streams(
+    bp: APIBlueprint, store: SessionStore, runner: TurnRunner, hub: Hub[Turn], streams: Streams
+) -> None:
     @bp.get(
         "/api/chat/stream",
         responses={200: s.EVENT_STREAM},
@@ -59,20 +79,6 @@ def blueprint(
             "last_seq": hub.last_seq(query.stream_id),
             "terminal_state": None if state == RUNNING else state,
         }
-
-    @bp.post("/api/chat/cancel", responses={200: s.CancelAnswer})
-    def cancel(body: s.CancelBody) -> Any:
-        if body.stream_id is not None:
-            session_id, turn_id = split_stream_id(body.stream_id)
-        elif body.session_id is not None:
-            session_id, turn_id = body.session_id, None
-        else:
-            raise InvalidRequest("Name a stream_id or a session_id.")
-        store.load(session_id)
-        stream_id = runner.cancel(session_id, turn_id)
-        return {"ok": True, "cancelled": stream_id is not None, "stream_id": stream_id or body.stream_id}
-
-    return bp
 
 
 def _start(runner: TurnRunner, body: s.StartBody) -> Started:
