@@ -124,6 +124,17 @@ def _need_chromium(environ: Mapping[str, str]) -> None:
         )
 
 
+@commands.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def bench(name: str, words: tuple[str, ...]) -> None:
+    """Run the measurement NAME of benchmarks/ from a checkout."""
+    known = sorted(path.stem for path in (CHECKOUT / "benchmarks").glob("[a-z]*.py"))
+    if name not in known:
+        raise UsageError(f"There is no benchmark {name}. Known: {', '.join(known) or 'none here'}.")
+    sys.exit(subprocess.call([sys.executable, "-m", f"benchmarks.{name}", *words], cwd=CHECKOUT))
+
+
 @commands.group()
 def agents() -> None:
     """Agents that are installed on this machine."""

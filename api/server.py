@@ -29,6 +29,7 @@ from api.web.waitress_server import WebServer
 log = logging.getLogger(__name__)
 
 Stop = Callable[[], None]
+MakeServices = Callable[[Settings, Clock], Services]
 
 GRACE_S = 2.0
 FLUSH_S = 1.0
@@ -43,7 +44,7 @@ class PlainFormatter(logging.Formatter):
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
-def serve(settings: Settings) -> int:
+def serve(settings: Settings, make_services: MakeServices = build) -> int:
     """Serve until a signal comes; the exit code."""
     _log_to_stderr()
     state_dir = make_folder(settings.state_dir)
@@ -55,13 +56,13 @@ def serve(settings: Settings) -> int:
     if not has_claim:
         return _point_to_running(state_dir, settings)
     try:
-        return _serve_claimed(settings)
+        return _serve_claimed(settings, make_services)
     finally:
         claim.release()
 
 
-def _serve_claimed(settings: Settings) -> int:
-    services = build(settings, Clock())
+def _serve_claimed(settings: Settings, make_services: MakeServices) -> int:
+    services = make_services(settings, Clock())
     gate = Gate(services.auth, settings.allow_hosts)
     with ExitStack() as ending:
         ending.callback(_close, services)

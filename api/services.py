@@ -16,7 +16,7 @@ from api.commands.base import Registry
 from api.commands.registry import build_registry
 from api.concurrency import KeyedLocks, Workers
 from api.events import Event
-from api.files import make_folder
+from api.files import Checkpoint, make_folder, no_checkpoint
 from api.hub import Hub
 from api.session_ops import SessionOps
 from api.sessions.catalog import Catalog
@@ -109,11 +109,18 @@ def shipped_agents(settings: Settings, workers: Workers) -> Mapping[str, Agent]:
     return {"openai": openai, "embedded": EmbeddedAgent(install, sidecar, workers.spawn)}
 
 
-def build(settings: Settings, clock: Clock, make_agents: MakeAgents = shipped_agents) -> Services:
+def build(
+    settings: Settings,
+    clock: Clock,
+    make_agents: MakeAgents = shipped_agents,
+    checkpoint: Checkpoint = no_checkpoint,
+) -> Services:
     """The objects of one process over a state folder; nothing runs yet."""
     state_dir = make_folder(settings.state_dir)
     workers, hub = Workers(), Hub[Turn](clock.new_id())
-    store = SessionStore(state_dir, KeyedLocks(make_folder(state_dir / "locks")), clock)
+    store = SessionStore(
+        state_dir, KeyedLocks(make_folder(state_dir / "locks")), clock, checkpoint=checkpoint
+    )
     catalog = Catalog(state_dir / "catalog.db", store)
     pool = AgentPool(make_agents(settings, workers), settings.agent)
     runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers)

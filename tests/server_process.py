@@ -14,10 +14,11 @@ from tests.web.live_server import Client
 CHECKOUT = Path(__file__).resolve().parent.parent
 SERVE = "from api.cli import main; main()"
 START_S = 60.0
+_WHERE = ("--port", "0", "--no-browser")
 
 
 class ServerProcess:
-    """A server over `state_dir`. Its standard output is kept line by line in `lines`."""
+    """A server over `state_dir`. What it prints is kept in `lines`; a bare one gets no flags of ours."""
 
     def __init__(
         self,
@@ -26,22 +27,14 @@ class ServerProcess:
         words: Sequence[str] = ("-c", SERVE),
         environ: Mapping[str, str] | None = None,
         prefix: Sequence[str] = (),
+        is_bare: bool = False,
     ) -> None:
         self.state_dir = state_dir
         self.lines: list[str] = []
         self._printed: queue.Queue[str | None] = queue.Queue()
+        usual = () if is_bare else (*_WHERE, "--state-dir", str(state_dir), *flags)
         self.process = subprocess.Popen(
-            [
-                *prefix,
-                sys.executable,
-                *words,
-                "--state-dir",
-                str(state_dir),
-                "--port",
-                "0",
-                "--no-browser",
-                *flags,
-            ],
+            [*prefix, sys.executable, *words, *usual],
             cwd=CHECKOUT,
             env=None if environ is None else dict(environ),
             stdin=subprocess.PIPE,
