@@ -6,10 +6,10 @@ from typing import Any
 
 from api.agents.pool import AgentPool
 from api.clock import Clock
-from api.errors import InvalidRequest, NothingToRetry, NothingToUndo
+from api.errors import InvalidRequest, NotFound, NothingToRetry, NothingToUndo
 from api.sessions import tree
 from api.sessions.content import clean_title, preview, text_of
-from api.sessions.model import Message, Session
+from api.sessions.model import Message, QueueItem, Session
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
 from api.turns.turn import COUNTS
@@ -114,6 +114,22 @@ class SessionOps:
             tree.select(session, message_id)
         return session
 
+    def unqueue(self, session_id: str, turn_id: str, revision: int | None = None) -> Session:
+        """Take a waiting text back. Raises `NotFound` for one that does not wait (any more)."""
+        with self._store.edit(session_id, revision) as session:
+            session.queue.remove(_waiting(session, turn_id))
+        return session
+
+    def move_in_queue(
+        self, session_id: str, turn_id: str, position: int, revision: int | None = None
+    ) -> Session:
+        """Put a waiting text at `position`, counted from 1; beyond the end is the end. Raises `NotFound`."""
+        with self._store.edit(session_id, revision) as session:
+            item = _waiting(session, turn_id)
+            session.queue.remove(item)
+            session.queue.insert(position - 1, item)
+        return session
+
     def restore(self, session_id: str) -> Session:
         """Bring a deleted session back. Raises `NotFound`, `Conflict`."""
         return self._store.restore(session_id)
@@ -153,6 +169,14 @@ class SessionOps:
             "context_tokens": last.get("context_tokens"),
             "context_limit": chosen[0].context_limit if chosen else None,
         }
+
+
+def _waiting(session: Session, turn_id: str) -> QueueItem:
+    """The waiting text of this turn id or client id."""
+    for item in session.queue:
+        if turn_id in (item.turn_id, item.client_id):
+            return item
+    raise NotFound("This text does not wait any more.")
 
 
 def count_messages(line: Sequence[Message]) -> int:

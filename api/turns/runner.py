@@ -113,6 +113,15 @@ class TurnRunner:
 
         return self._start(session_id, sending.client_id, revision, start)
 
+    def resume(self, session_id: str, revision: int | None = None) -> Session:
+        """Start the first waiting text, which a stop or a failure had held back; nothing where none waits."""
+        with self._claiming(session_id, revision) as (session, begun):
+            if not self._is_busy(session) and session.queue:
+                message = begin.begin_next(session, self._beginning(session))
+                begun.append(self._claim(session, message))
+        self._launch(begun)
+        return session
+
     def cancel(self, session_id: str, turn_id: str | None = None) -> str | None:
         """Ask the running turn to end; its stream id, or None when it does not run. Answers at once."""
         live = self._table.get(session_id)

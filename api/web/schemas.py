@@ -98,6 +98,23 @@ class CancelAnswer(BaseModel):
     stream_id: str | None
 
 
+class QueueBody(SessionBody):
+    """A waiting text, named by its turn or by the sender's own id."""
+
+    turn_id: Name | None = None
+    client_id: ClientId | None = None
+
+
+class QueueMoveBody(QueueBody):
+    position: Count
+
+
+class QueueAnswer(BaseModel):
+    ok: bool
+    queue: list[dict[str, Any]]
+    revision: int
+
+
 class NewBody(Body):
     title: Title = ""
     agent: Name | None = None
