@@ -41,6 +41,8 @@ const act = {
   remove,
   restore: sessions.restore,
   select: sessions.select,
+  resume: turns.resume,
+  unqueue: turns.unqueue,
   earlier: sessions.readEarlier,
   send: () => sending.send(),
   sendAsText,

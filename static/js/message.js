@@ -7,7 +7,7 @@ import { partsOf } from "./turn.js";
 const ENDS = { stopped: "Stopped", failed: "Failed", interrupted: "Interrupted" };
 
 /** An article for a user message or a waiting text; `note` says what is special about it. */
-export function userArticle(text, { note = "", variants = null, act = null } = {}) {
+export function userArticle(text, { note = "", variants = null, act = null, buttons = [] } = {}) {
   const words = h("div", { class: "text", dir: "auto" });
   growText(words, text);
   return h(
@@ -15,8 +15,13 @@ export function userArticle(text, { note = "", variants = null, act = null } = {
     { class: "message message-user", "aria-label": "You" },
     h("div", { class: "bubble" }, words),
     note ? h("p", { class: "note" }, note) : null,
+    buttons.length ? h("div", { class: "waiting-buttons" }, ...buttons.map(smallButton)) : null,
     variants && variantSwitch(variants, act),
   );
+}
+
+function smallButton({ text, click }) {
+  return h("button", { type: "button", class: "button button-small", on: { click } }, text);
 }
 
 /** An article for what is shown and never sent, such as a notice or a summary. */

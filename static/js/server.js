@@ -77,6 +77,8 @@ export function createServer(getToken, onUnauthorized) {
     seen: (session_id, message_id) => post("api/session/seen", { session_id, message_id }),
     select: (session_id, message_id) => post("api/session/select", { session_id, message_id }),
     start: (body) => post("api/chat/start", body),
+    unqueue: (session_id, turn_id) => post("api/chat/queue/remove", { session_id, turn_id }),
+    resume: (session_id) => post("api/chat/queue/resume", { session_id }),
     cancel: (stream_id) => post("api/chat/cancel", { stream_id }),
     turnEvents: (stream_id, after_seq, reader) =>
       stream(address("api/chat/stream", { stream_id, after_seq }), reader),

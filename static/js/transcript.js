@@ -95,10 +95,12 @@ export function createTranscript(act) {
 
   function showWaiting(state, turn) {
     const isRunning = Boolean(turn && !turn.terminal);
-    const queued = (state.session?.queue ?? []).map((item) => ({
+    const queued = (state.session?.queue ?? []).map((item, place) => ({
       key: item.turn_id,
+      turnId: item.turn_id,
+      isHeld: place === 0 && !isRunning,
       text: textOf(item.content),
-      note: isRunning ? "Waiting for the reply above" : "Waiting; it goes out with your next message",
+      note: isRunning ? "Waiting for the reply above" : "Waiting; not sent yet",
     }));
     const known = new Set((state.session?.queue ?? []).map((item) => item.client_id));
     const sent = state.outbox
@@ -108,10 +110,16 @@ export function createTranscript(act) {
     const items = [...sent.filter(isFirst), ...queued, ...sent.filter((entry) => !isFirst(entry))];
     reconcile(waiting, items, {
       key: (item) => item.key,
-      create: (item) => userArticle(item.text, { note: item.note }),
-      isSame: (a, b) => a.text === b.text && a.note === b.note,
+      create: (item) => userArticle(item.text, { note: item.note, buttons: waitingButtons(item, act) }),
+      isSame: (a, b) => a.text === b.text && a.note === b.note && a.isHeld === b.isHeld,
     });
   }
+}
+
+function waitingButtons(item, act) {
+  if (!item.turnId) return [];
+  const takeBack = { text: "Take back", click: () => act.unqueue(item.turnId) };
+  return item.isHeld ? [{ text: "Send now", click: () => act.resume() }, takeBack] : [takeBack];
 }
 
 function lastAsked(session) {

@@ -72,9 +72,28 @@ export function createTurns(store, server, sessions) {
     }
   }
 
+  /** Take a waiting text back; its words are gone from the queue when this ends. */
+  async function unqueue(turnId) {
+    await change("Not taken back", (open) => server.unqueue(open, turnId));
+  }
+
+  /** Send the texts that a stop or a failure has held back. */
+  async function resume() {
+    await change("Not sent", (open) => server.resume(open));
+  }
+
+  async function change(problem, ask) {
+    try {
+      await ask(store.get().open);
+    } catch (failure) {
+      tell(problem, failure);
+    }
+    await sessions.refresh();
+  }
+
   function tell(title, failure) {
     store.dispatch({ type: "panel/shown", panel: { kind: "problem", title, text: failure.message } });
   }
 
-  return { keepFollowing, stop, retry };
+  return { keepFollowing, resume, retry, stop, unqueue };
 }
