@@ -145,13 +145,12 @@ class SessionOps:
         session = self._store.load(session_id)
         live = self._runner.active(session_id)
         info = self._agents.get(session.agent).info()
-        chosen = [m for m in info.models if m.id == session.model] or list(info.models[:1])
         spent = spent_tokens(session)
         last = next((t.usage for t in reversed(session.turns) if t.usage), None) or {}
         return {
             "session_id": session.session_id,
             "title": session.title,
-            "model": session.model or (chosen[0].id if chosen else None),
+            "model": session.model or (info.models[0].id if info.models else None),
             "agent": info.name,
             "profile": session.profile,
             "workspace": session.workspace,
@@ -167,7 +166,7 @@ class SessionOps:
             "total_tokens": spent["total_tokens"],
             "estimated_cost": spent["estimated_cost"],
             "context_tokens": last.get("context_tokens"),
-            "context_limit": chosen[0].context_limit if chosen else None,
+            "context_limit": info.context_limit(session.model),
         }
 
 

@@ -69,6 +69,11 @@ class AgentInfo:
     reason: str | None = None
     models: Sequence[ModelInfo] = field(default_factory=tuple)
 
+    def context_limit(self, model: str | None) -> int | None:
+        """Tokens that `model`, or the first one, can be sent; None where nobody has said."""
+        chosen = [entry for entry in self.models if entry.id == model] or list(self.models[:1])
+        return chosen[0].context_limit if chosen else None
+
 
 class Agent(Protocol):
     """A backend. `run` yields events until the reply is complete.

@@ -3,19 +3,19 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from api.agents.base import RunRequest
 from api.agents.pool import AgentPool
 from api.clock import Clock
 from api.concurrency import Workers
 from api.errors import AgentError, Busy, NotFound, StorageFailed, TalariaError, Unavailable
-from api.events import Event
+from api.events import Event, notice
 from api.hub import Hub
 from api.sessions.model import DONE, FAILED, INTERRUPTED, STOPPED, Message, Session
 from api.sessions.store import SessionStore, Stamp
 from api.text import clean_json
-from api.turns import begin
+from api.turns import begin, context
 from api.turns.begin import Beginning, Sending
 from api.turns.journal import Journal
 from api.turns.live import LiveTurn
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 RUNNING_LIMIT = 8
 STOP_GRACE_S = 2.0
+LEFT_OUT = notice("The oldest messages no longer fit the model and were left out of this request.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,11 +283,19 @@ class TurnRunner:
     def _talk(self, live: LiveTurn) -> None:
         session = self._store.load(live.session_id)
         agent = self._agents.get(session.agent)
-        request = RunRequest(
-            live.session_id, live.turn_id, request_messages(session), session.model, session.endpoint
-        )
-        for event in agent.run(request, live.stop):
-            live.take(Event(event.type, clean_json(event.data)))
+        whole = request_messages(session)
+        messages = context.fit(whole, agent.info().context_limit(session.model))
+        if len(messages) < len(whole):
+            live.take(LEFT_OUT)
+        request = RunRequest(live.session_id, live.turn_id, messages, session.model, session.endpoint)
+        try:
+            _pass_on(agent.run(request, live.stop), live)
+        except AgentError as exc:
+            shorter = context.newer_half(messages)
+            if exc.type != "context_exceeded" or shorter is None or not live.turn.is_empty:
+                raise
+            live.take(LEFT_OUT)
+            _pass_on(agent.run(replace(request, messages=shorter), live.stop), live)
 
     def _settle(self, live: LiveTurn, outcome: Outcome) -> None:
         """Store the end of a turn and tell it. The first that settles wins; a later one writes nothing."""
@@ -341,6 +350,11 @@ class TurnRunner:
         info = self._agents.get(session.agent).info()
         model = session.model or (info.models[0].id if info.models else None)
         return Beginning(self._hub.boot_id, info.name, model, self._clock.now())
+
+
+def _pass_on(events: Iterator[Event], live: LiveTurn) -> None:
+    for event in events:
+        live.take(Event(event.type, clean_json(event.data)))
 
 
 def _failure(message: str, type: str = "provider_error", hint: str = "") -> Outcome:

@@ -1,0 +1,49 @@
+"""Which messages fit into a model's context: the oldest turns are left out, whole ones only."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+# A guess on the safe side: English has about four bytes a token, code and other scripts fewer.
+BYTES_A_TOKEN = 3
+MESSAGE_TOKENS = 8
+REPLY_SHARE = 0.15
+
+Messages = list[dict[str, Any]]
+
+
+def fit(messages: Messages, limit_tokens: int | None) -> Messages:
+    """The newest turns that fit beside a reply into `limit_tokens`; all of them where that is unknown."""
+    if limit_tokens is None:
+        return messages
+    room = limit_tokens * (1 - REPLY_SHARE)
+    head, turns = _turns(messages)
+    while len(turns) > 1 and _tokens(head) + sum(map(_tokens, turns)) > room:
+        turns = turns[1:]
+    return _joined(head, turns)
+
+
+def newer_half(messages: Messages) -> Messages | None:
+    """Without the older half of the turns; None where only one turn is left."""
+    head, turns = _turns(messages)
+    return _joined(head, turns[(len(turns) + 1) // 2 :]) if len(turns) > 1 else None
+
+
+def _turns(messages: Messages) -> tuple[Messages, list[Messages]]:
+    """The system messages at the beginning, and the rest cut before each user message."""
+    start = next((place for place, m in enumerate(messages) if m["role"] != "system"), len(messages))
+    turns: list[Messages] = []
+    for message in messages[start:]:
+        if message["role"] == "user" or not turns:
+            turns.append([])
+        turns[-1].append(message)
+    return messages[:start], turns
+
+
+def _joined(head: Messages, turns: Sequence[Messages]) -> Messages:
+    return head + [message for turn in turns for message in turn]
+
+
+def _tokens(messages: Messages) -> float:
+    return sum(len(orjson.dumps(message)) / BYTES_A_TOKEN + MESSAGE_TOKENS for message in messages)
