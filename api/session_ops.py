@@ -9,7 +9,8 @@ from api.clock import Clock
 from api.errors import InvalidRequest, NotFound, NothingToRetry, NothingToUndo
 from api.sessions import tree
 from api.sessions.content import clean_title, preview, text_of
-from api.sessions.model import Message, QueueItem, Session
+from api.sessions.copying import copy_line
+from api.sessions.model import Message, QueueItem, Session, TurnRecord
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
 from api.turns.turn import COUNTS
@@ -50,6 +51,14 @@ class SessionOps:
         if clean_title(title):
             session.title, session.title_source = clean_title(title), "user"
         return self._store.create(session)
+
+    def branch(self, session_id: str, message_id: int | None = None, title: str = "") -> Session:
+        """A new session with the line up to a message, by default all of it. Raises `InvalidRequest`."""
+        source = self._store.load(session_id)
+        twin = copy_line(source, self._store.new_id(), message_id, self._clock.now())
+        twin.title = clean_title(title) or clean_title(f"{source.title} (branch)" if source.title else "")
+        twin.title_source = "user" if twin.title else "auto"
+        return self._store.create(twin)
 
     def rename(self, session_id: str, title: str, revision: int | None = None) -> Session:
         """Give a title; an empty one lets the next message make it again."""
@@ -140,13 +149,23 @@ class SessionOps:
             self._store.path(session_id)
         return self._store.purge(session_id=session_id)
 
+    def usage(self, session_id: str) -> dict[str, Any]:
+        """What the conversation has spent; None where no provider gave numbers. Undo never lowers it."""
+        session = self._store.load(session_id)
+        info = self._agents.get(session.agent).info()
+        return spent_tokens(session) | {
+            "model": session.model or (info.models[0].id if info.models else None),
+            "context_tokens": _context_tokens(session),
+            "context_limit": info.context_limit(session.model),
+            "by_model": _by_model(session),
+        }
+
     def status(self, session_id: str) -> dict[str, Any]:
         """What `/status` shows: names, counts, whether a turn runs, and the tokens spent so far."""
         session = self._store.load(session_id)
         live = self._runner.active(session_id)
         info = self._agents.get(session.agent).info()
         spent = spent_tokens(session)
-        last = next((t.usage for t in reversed(session.turns) if t.usage), None) or {}
         return {
             "session_id": session.session_id,
             "title": session.title,
@@ -165,7 +184,7 @@ class SessionOps:
             "output_tokens": spent["output_tokens"],
             "total_tokens": spent["total_tokens"],
             "estimated_cost": spent["estimated_cost"],
-            "context_tokens": last.get("context_tokens"),
+            "context_tokens": _context_tokens(session),
             "context_limit": info.context_limit(session.model),
         }
 
@@ -183,15 +202,34 @@ def count_messages(line: Sequence[Message]) -> int:
     return sum(message.is_typed or message.role == "assistant" for message in line)
 
 
+def _context_tokens(session: Session) -> int | None:
+    """How full the context was after the last turn that said so."""
+    last = next((turn.usage for turn in reversed(session.turns) if turn.usage), None) or {}
+    return last.get("context_tokens")
+
+
+def _by_model(session: Session) -> list[dict[str, Any]]:
+    models = sorted({turn.model or "" for turn in session.turns})
+    return [
+        {"model": model or None, **_spent([turn for turn in session.turns if (turn.model or "") == model])}
+        for model in models
+    ]
+
+
 def spent_tokens(session: Session) -> dict[str, Any]:
     """Sums over every turn there was; None where no turn gave a number. Undo never lowers them."""
-    usages = [turn.usage or {} for turn in session.turns]
+    return _spent(session.turns)
+
+
+def _spent(turns: Sequence[TurnRecord]) -> dict[str, Any]:
+    usages = [turn.usage or {} for turn in turns]
     spent: dict[str, Any] = {name: _sum(usage.get(name) for usage in usages) for name in COUNTS}
     spent["total_tokens"] = _sum((spent["input_tokens"], spent["output_tokens"]))
     spent["estimated_cost"] = _sum(usage.get("cost") for usage in usages)
-    spent["turns"] = len(session.turns)
+    spent["cost_status"] = "unknown" if spent["estimated_cost"] is None else "estimated"
+    spent["turns"] = len(turns)
     spent["unknown_turns"] = sum(
-        turn.state != "running" and (turn.usage or {}).get("input_tokens") is None for turn in session.turns
+        turn.state != "running" and (turn.usage or {}).get("input_tokens") is None for turn in turns
     )
     return spent
 

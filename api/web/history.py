@@ -17,6 +17,10 @@ def blueprint(ops: SessionOps) -> APIBlueprint:
     def status(query: s.SessionQuery) -> Any:
         return ops.status(query.session_id)
 
+    @bp.get("/api/session/usage", responses={200: s.UsageAnswer})
+    def usage(query: s.SessionQuery) -> Any:
+        return ops.usage(query.session_id)
+
     return bp
 
 

@@ -149,6 +149,26 @@ class SessionGetQuery(SessionQuery):
     before: MessageId | None = None
 
 
+class BranchBody(SessionBody):
+    message_id: MessageId | None = None
+    title: Title = ""
+
+
+class BranchAnswer(BaseModel):
+    session_id: str
+    title: str
+    parent_session_id: str
+
+
+class UsageAnswer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    input_tokens: int | None
+    output_tokens: int | None
+    total_tokens: int | None
+    turns: int
+    unknown_turns: int
+
+
 class RenameBody(SessionBody):
     title: Title
 

@@ -53,6 +53,12 @@ def _add_changing(bp: APIBlueprint, ops: SessionOps, runner: TurnRunner) -> None
     def new(body: s.NewBody) -> Any:
         return {"session": _metadata(ops.new(body.title, body.agent, body.model), runner)}, 201
 
+    @bp.post("/api/session/branch", responses={201: s.BranchAnswer})
+    def branch(body: s.BranchBody) -> Any:
+        twin = ops.branch(body.session_id, body.message_id, body.title)
+        answer = {"session_id": twin.session_id, "title": twin.title}
+        return answer | {"parent_session_id": body.session_id}, 201
+
     @bp.post("/api/session/rename", responses={200: s.OkSessionAnswer})
     def rename(body: s.RenameBody) -> Any:
         return changed(ops.rename(body.session_id, body.title, body.expected_revision))
