@@ -1,6 +1,7 @@
 """Settings: flags win over the environment, that over settings.json; a bad value names its place."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,13 @@ from api.settings import SETTINGS, Settings, load
 
 
 def loaded(state: Path, environ: dict[str, str] | None = None, **flags: Any) -> Settings:
-    return load({"state_dir": str(state), **flags}, environ or {})
+    return load({"state_dir": str(state), **flags}, {"DISPLAY": ":0"} | (environ or {}))
+
+
+def test_no_browser_is_opened_where_nothing_can_show_it(tmp_path: Path) -> None:
+    has_none = load({"state_dir": str(tmp_path)}, {}).no_browser
+    assert has_none is (sys.platform == "linux")
+    assert not load({"state_dir": str(tmp_path)}, {"WAYLAND_DISPLAY": "wayland-0"}).no_browser
 
 
 def store(state: Path, **values: Any) -> None:

@@ -6,16 +6,6 @@ from api.errors import InvalidRequest
 from api.sessions.model import Message, Session
 
 _KEPT = ("agent", "endpoint", "model", "profile", "workspace", "cwd", "personality", "system_prompt")
-    "agent",
-    "endpoint",
-    "model",
-    "profile",
-    "workspace",
-    "cwd",
-    "personality",
-    "system_prompt",
-    "project",
-)
 
 
 def copy_line(source: Session, session_id: str, message_id: int | None, now: float) -> Session:

@@ -5,9 +5,12 @@ from typing import Any, cast
 from flask import Flask
 from waitress.server import create_server
 
+from api.concurrency import new_flag
+
 THREADS = 96
 CONNECTIONS = 512
 BODY_LIMIT = 32 * 1024 * 1024
+LOOP_S = 1.0
 OUTPUT_HIGH_WATERMARK = 256 * 1024
 
 
@@ -21,7 +24,6 @@ class WebServer:
             port=port,
             threads=THREADS,
             connection_limit=CONNECTIONS,
-            asyncore_use_poll=True,
             channel_request_lookahead=1,
             outbuf_high_watermark=OUTPUT_HIGH_WATERMARK,
             max_request_body_size=BODY_LIMIT,
@@ -31,12 +33,23 @@ class WebServer:
         # The stubs know only what every kind of waitress server has.
         self._server = cast("Any", server)
         self.port = int(self._server.effective_port)
+        self._stopping = new_flag()
+        self._has_ended = new_flag()
 
     def run(self) -> None:
         """Answer requests until `stop`."""
-        self._server.run()
+        loop, sockets = self._server.asyncore.loop, self._server._map
+        try:
+            while not self._stopping.is_set():
+                loop(timeout=LOOP_S, map=sockets, use_poll=True, count=1)
+        finally:
+            self._has_ended.set()
 
     def stop(self, wait_s: float) -> None:
         """Close the port and every connection; requests under way get `wait_s` to end."""
         self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=wait_s)
-        self._server.trigger.pull_trigger(lambda: self._server.asyncore.close_all(self._server._map))
+        self._stopping.set()
+        self._server.pull_trigger()
+        self._has_ended.wait(wait_s)
+        # Closed here and not by the loop: a pull of a trigger that is closed would hit a stranger's file.
+        self._server.asyncore.close_all(self._server._map)

@@ -2,12 +2,14 @@
 
 import { h, label } from "./dom.js";
 
-/** The commands that a text may become: only while its first word is being typed. */
+/** The commands that a text may become, only while its first word is being typed; names before aliases. */
 export function fitting(commands, text) {
   const match = /^\/([a-z-]*)$/i.exec(text);
   if (!match) return [];
   const start = match[1].toLowerCase();
-  return commands.filter((command) => [command.name, ...command.aliases].some((name) => name.startsWith(start)));
+  const isNamed = (command) => command.name.startsWith(start);
+  const isAlias = (command) => !isNamed(command) && command.aliases.some((name) => name.startsWith(start));
+  return [...commands.filter(isNamed), ...commands.filter(isAlias)];
 }
 
 /** What the state shows as completion now; empty when the list is closed. */

@@ -70,7 +70,7 @@ export function createSending(store, server, sessions) {
   }
 
   function commanded(entry, { command, output, data }) {
-    if (command === "new") {
+    if (command === "new" || command === "branch") {
       sessions.open(data.session_id);
       return;
     }

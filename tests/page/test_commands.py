@@ -45,7 +45,8 @@ def test_new_opens_another_chat(chat: Chat) -> None:
 def test_completion_by_keyboard(chat: Chat) -> None:
     box, options = chat.box, chat.page.get_by_role("option")
     box.press_sequentially("/re")
-    expect(options).to_have_count(2)
+    expect(options).to_have_count(3)
+    expect(options.last).to_contain_text("also /reset")
     expect(box).to_have_attribute("aria-expanded", "true")
     expect(box).to_have_attribute("aria-activedescendant", "command-redo")
     box.press("ArrowDown")
