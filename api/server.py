@@ -17,6 +17,7 @@ import psutil
 from api import __version__
 from api.agents.openai_chat import OpenAIAgent
 from api.app import create_app
+from api.auth import access_token
 from api.clock import Clock
 from api.concurrency import ServerLock, new_flag
 from api.errors import StorageFailed
@@ -164,15 +165,13 @@ def _point_to_running(state_dir: Path, settings: Settings) -> int:
     try:
         note = orjson.loads((state_dir / "server.json").read_bytes())
         url = address(note["host"], note["port"])
-        token = (state_dir / "token").read_text(encoding="utf-8").strip()
     except (OSError, ValueError, KeyError, TypeError):
-        _say(
-            f"The state folder {state_dir} is in use by another Talaria that is starting or ending.", err=True
-        )
+        _say(f"Another Talaria is just starting or ending on the state folder {state_dir}.", err=True)
         return EXIT_STATE_IN_USE
-    _say(f"Talaria is already running (process {note.get('pid')}) on {url}#token={token}")
+    _say(f"Talaria is already running (process {note.get('pid')}) on {url}#token={access_token(settings)}")
     if not settings.no_browser:
-        webbrowser.open(f"{url}#token={token}")
+        # Without the token, which other users could read from a command line; the page kept its own.
+        webbrowser.open(url)
     return EXIT_STATE_IN_USE
 
 
