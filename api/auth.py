@@ -73,6 +73,11 @@ class Auth:
 
 def access_token(settings: Settings) -> str:
     """The token of the settings, else the one kept in the state folder, made at the first start."""
+    return known_token(settings) or _make(settings.state_dir / "token")
+
+
+def known_token(settings: Settings) -> str | None:
+    """The token that there is without making one. Raises `UsageError` where it cannot be read."""
     if settings.token:
         return _checked(settings.token, "The token")
     path = settings.token_file or settings.state_dir / "token"
@@ -81,9 +86,9 @@ def access_token(settings: Settings) -> str:
     except FileNotFoundError:
         if settings.token_file:
             raise UsageError(f"The token file {path} is not there.") from None
+        return None
     except (OSError, UnicodeDecodeError) as exc:
         raise UsageError(f"The token file {path} cannot be read ({exc}).") from exc
-    return _make(path)
 
 
 def _make(path: Path) -> str:

@@ -17,7 +17,7 @@ import psutil
 from api import __version__
 from api.agents.openai_chat import OpenAIAgent
 from api.app import create_app
-from api.auth import access_token
+from api.auth import known_token
 from api.clock import Clock
 from api.concurrency import ServerLock, new_flag
 from api.errors import StorageFailed
@@ -168,7 +168,9 @@ def _point_to_running(state_dir: Path, settings: Settings) -> int:
     except (OSError, ValueError, KeyError, TypeError):
         _say(f"Another Talaria is just starting or ending on the state folder {state_dir}.", err=True)
         return EXIT_STATE_IN_USE
-    _say(f"Talaria is already running (process {note.get('pid')}) on {url}#token={access_token(settings)}")
+    token = known_token(settings)
+    fragment = f"#token={token}" if token else ""
+    _say(f"Talaria is already running (process {note.get('pid')}) on {url}{fragment}")
     if not settings.no_browser:
         # Without the token, which other users could read from a command line; the page kept its own.
         webbrowser.open(url)
