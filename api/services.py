@@ -18,7 +18,7 @@ from api.concurrency import KeyedLocks, Workers
 from api.events import Event
 from api.files import Checkpoint, make_folder, no_checkpoint
 from api.hub import Hub
-from api.session_ops import SessionOps
+from api.session_ops import SessionOps, install, uninstall
 from api.sessions.catalog import Catalog
 from api.sessions.model import Session
 from api.sessions.store import SessionStore, Stamp
@@ -56,7 +56,8 @@ class Services:
         self.runner.recover(self.catalog.running())
 
     def start(self) -> None:
-        """Begin the steps of the process."""
+        """Begin the steps of the process, and lend its operations to a shell that vendors this backend."""
+        install(self.ops)
         self.workers.spawn("turn steps", self._step_turns)
         self.workers.every("housekeeping", HOUSEKEEPING_S, self.housekeep)
 
@@ -69,6 +70,7 @@ class Services:
 
     def settle(self, grace_s: float) -> None:
         """Bring every turn to its stored end, running ones after `grace_s`, and end every stream."""
+        uninstall(self.ops)
         self.runner.close(grace_s)
         self.hub.close()
         self.agents.close()

@@ -33,6 +33,26 @@ class Undone:
     def preview(self) -> str:
         return preview(self.text)
 
+    def as_undo(self) -> dict[str, Any]:
+        """The answer to an undo."""
+        return {
+            "removed_count": self.removed_count,
+            "removed_preview": self.preview,
+            "removed_text": self.text,
+            "undone_turns": self.undone_turns,
+            "revision": self.revision,
+        }
+
+    def as_retry(self) -> dict[str, Any]:
+        """The answer to a retry of the two-step kind: what its caller sends again."""
+        return {
+            "last_user_text": self.text,
+            "removed_count": self.removed_count,
+            "content": self.message.content,
+            "attachments": list(self.message.extra.get("attachments") or ()),
+            "revision": self.revision,
+        }
+
 
 class SessionOps:
     """Creates, renames, undoes, restores … sessions: each method is one edit or one read."""
@@ -246,3 +266,44 @@ def parse_count(text: str, what: str) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:6]) <= 10_000:
         raise InvalidRequest(f"{what} takes a number of turns, such as {what} 2.")
     return int(text)
+
+
+# Shells that vendor this backend call these by name; they act on the server of this process.
+_installed: list[SessionOps] = []
+
+
+def install(ops: SessionOps) -> None:
+    """Make `ops` the ones that the functions below use."""
+    _installed[:] = [ops]
+
+
+def uninstall(ops: SessionOps) -> None:
+    """Forget `ops`; does nothing when others have taken their place."""
+    if _installed == [ops]:
+        _installed.clear()
+
+
+def _ops() -> SessionOps:
+    if not _installed:
+        raise RuntimeError("There is no server in this process.")
+    return _installed[0]
+
+
+def retry_last(session_id: str) -> dict[str, Any]:
+    """Take the last turn back and hand out its text. `KeyError`: unknown, `ValueError`: nothing, busy."""
+    return _ops().take_back_for_retry(session_id).as_retry()
+
+
+def undo_last(session_id: str, count: int = 1) -> dict[str, Any]:
+    """Take the last turns back. `KeyError`: unknown session, `ValueError`: nothing to undo, busy."""
+    return _ops().undo(session_id, count).as_undo()
+
+
+def session_status(session_id: str) -> dict[str, Any]:
+    """What the session is doing. `KeyError`: unknown session."""
+    return _ops().status(session_id)
+
+
+def session_usage(session_id: str) -> dict[str, Any]:
+    """What the session has spent. `KeyError`: unknown session."""
+    return _ops().usage(session_id)

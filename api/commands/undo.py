@@ -12,13 +12,7 @@ def _run(context: Context, argument: str) -> Answer:
     output = (
         f"Took back {turns}: {undone.preview}{fewer} /redo brings it back. Files and mails stay as they are."
     )
-    data = {
-        "removed_count": undone.removed_count,
-        "undone_turns": undone.undone_turns,
-        "removed_text": undone.text,
-        "removed_preview": undone.preview,
-    }
-    return Answer(output, data)
+    return Answer(output, undone.as_undo())
 
 
 COMMAND = Command("undo", "Take back the last turn, or the last n.", _run, "[n]")

@@ -28,14 +28,7 @@ def _add_undo(bp: APIBlueprint, ops: SessionOps) -> None:
     @bp.post("/api/session/undo", responses={200: s.UndoAnswer})
     def undo(body: s.CountBody) -> Any:
         undone = ops.undo(body.session_id, body.count, body.expected_revision)
-        return {
-            "ok": True,
-            "removed_count": undone.removed_count,
-            "removed_preview": undone.preview,
-            "removed_text": undone.text,
-            "undone_turns": undone.undone_turns,
-            "revision": undone.revision,
-        }
+        return {"ok": True, **undone.as_undo()}
 
     @bp.post("/api/session/redo", responses={200: s.RedoAnswer})
     def redo(body: s.CountBody) -> Any:
@@ -47,14 +40,7 @@ def _add_undo(bp: APIBlueprint, ops: SessionOps) -> None:
     @bp.post("/api/session/retry", responses={200: s.RetryAnswer})
     def retry(body: s.SessionBody) -> Any:
         undone = ops.take_back_for_retry(body.session_id, body.expected_revision)
-        return {
-            "ok": True,
-            "last_user_text": undone.text,
-            "removed_count": undone.removed_count,
-            "content": undone.message.content,
-            "attachments": list(undone.message.extra.get("attachments") or ()),
-            "revision": undone.revision,
-        }
+        return {"ok": True, **undone.as_retry()}
 
 
 def _add_moves(bp: APIBlueprint, ops: SessionOps) -> None:
