@@ -1,6 +1,6 @@
 """Every change of a session that is no turn, and what a session says about itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +85,19 @@ class SessionOps:
         with self._store.edit(session_id, revision) as session:
             session.title = clean_title(title)
             session.title_source = "user" if session.title else "auto"
+        return session
+
+    def update(
+        self, session_id: str, changes: Mapping[str, str | None], revision: int | None = None
+    ) -> Session:
+        """Set agent, endpoint, model, workspace, personality or system prompt; None means the default.
+
+        A turn that runs goes on as it began. Raises `InvalidRequest` for an agent that nobody has.
+        """
+        with self._store.edit(session_id, revision) as session:
+            self._agents.get(changes.get("agent", session.agent))
+            for name, value in changes.items():
+                setattr(session, name, value or None)
         return session
 
     def mark(self, session_id: str, revision: int | None = None, **flags: bool) -> Session:

@@ -173,6 +173,17 @@ class RenameBody(SessionBody):
     title: Title
 
 
+class UpdateBody(SessionBody):
+    """Only the fields that are there are changed; null sets the default."""
+
+    agent: Name | None = None
+    endpoint: Name | None = None
+    model: Name | None = None
+    workspace: Annotated[str, Field(max_length=4096)] | None = None
+    personality: Annotated[str, Field(max_length=20_000)] | None = None
+    system_prompt: Annotated[str, Field(max_length=100_000)] | None = None
+
+
 class PinBody(SessionBody):
     pinned: StrictBool
 

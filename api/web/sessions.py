@@ -63,6 +63,11 @@ def _add_changing(bp: APIBlueprint, ops: SessionOps, runner: TurnRunner) -> None
     def rename(body: s.RenameBody) -> Any:
         return changed(ops.rename(body.session_id, body.title, body.expected_revision))
 
+    @bp.post("/api/session/update", responses={200: s.OkSessionAnswer})
+    def update(body: s.UpdateBody) -> Any:
+        changes = body.model_dump(exclude_unset=True, exclude={"session_id", "expected_revision"})
+        return changed(ops.update(body.session_id, changes, body.expected_revision))
+
     @bp.post("/api/session/pin", responses={200: s.OkSessionAnswer})
     def pin(body: s.PinBody) -> Any:
         return changed(ops.mark(body.session_id, body.expected_revision, pinned=body.pinned))

@@ -55,6 +55,21 @@ def test_clear_empties_the_line_and_redo_brings_it_back(live: LiveServer) -> Non
     assert live.client.contents(session_id) == ["u1", "a1", "u2", "a2"]
 
 
+def test_a_chosen_model_and_a_system_prompt_reach_the_next_request(live: LiveServer) -> None:
+    client = live.client
+    session_id = talk(live, "a1")
+    assert client.send(session_id, "/model qwen3:8b").json["data"]["model"] == "qwen3:8b"
+    changes = {"session_id": session_id, "system_prompt": "Be brief."}
+    assert client.post("/api/session/update", changes).json["session"]["model"] == "qwen3:8b"
+    client.events(client.send(session_id, "u2").json["stream_id"])
+    request = live.agent.history[-1]
+    assert (request.model, request.messages[0]["content"]) == ("qwen3:8b", "Be brief.")
+    client.post("/api/session/update", {"session_id": session_id, "model": None})
+    assert client.send(session_id, "/model").json["data"]["model"] == "model-1"
+    refused = client.post("/api/session/update", {"session_id": session_id, "agent": "nobody"})
+    assert (refused.status, refused.json["code"]) == (400, "invalid_request")
+
+
 def test_usage_adds_up_what_is_known_and_undo_never_lowers_it(live: LiveServer) -> None:
     client = live.client
     numbers = usage(input_tokens=1000, output_tokens=50, cache_read_tokens=None, context_tokens=1050)
