@@ -34,6 +34,7 @@ MakeServices = Callable[[Settings, Clock], Services]
 
 GRACE_S = 2.0
 FLUSH_S = 1.0
+WAKE_S = 1.0
 EXIT_OK, EXIT_FAILED, EXIT_STATE_IN_USE, EXIT_PORT_IN_USE = 0, 1, 3, 4
 
 
@@ -88,7 +89,9 @@ def _run(settings: Settings, services: Services, server: WebServer) -> None:
         _note_running(note, settings, services, server.port)
         _start(settings, services, server, stop.set)
         _say_listening(settings, services, server.port)
-        stop.wait()
+        # Woken now and then: a signal that another thread receives does not end a wait without end.
+        while not stop.wait(WAKE_S):
+            pass
     finally:
         note.unlink(missing_ok=True)
 

@@ -1,5 +1,6 @@
 """A Talaria of its own process, as a user starts it: to be killed, stopped and started again."""
 
+import os
 import queue
 import re
 import signal
@@ -41,6 +42,7 @@ class ServerProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -65,8 +67,12 @@ class ServerProcess:
         return Client(int(found[1]), found[2])
 
     def kill(self) -> None:
-        self.process.kill()
+        self._kill_all()
         self._finish()
+
+    def _kill_all(self) -> None:
+        """Kill the process and what it started, such as a server under a tracer."""
+        os.killpg(self.process.pid, signal.SIGKILL)
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Ask the process to end; its exit code."""
@@ -94,5 +100,5 @@ class ServerProcess:
 
     def __exit__(self, *_exc: object) -> None:
         if self.process.poll() is None:
-            self.process.kill()
+            self._kill_all()
         self._finish()
