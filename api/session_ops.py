@@ -268,7 +268,7 @@ def _spent(turns: Sequence[TurnRecord]) -> dict[str, Any]:
 
 
 def _sum(numbers: Any) -> Any:
-    known = [number for number in numbers if number is not None]
+    known = [n for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
     return sum(known) if known else None
 
 

@@ -77,6 +77,7 @@ def _short(exc: Exception) -> str:
 def _build(data: dict[str, Any]) -> Session:
     known = {f.name for f in fields(Session)} - set(_NESTED)
     plain = {name: value for name, value in data.items() if name in known}
+    _check_types({name: plain.get(name) for name in _OF_SESSION})
     session = Session(**plain)
     session.extra = {name: value for name, value in data.items() if name not in known | set(_NESTED)}
     session.messages = [_message(place, entry) for place, entry in enumerate(data["messages"], start=1)]
@@ -96,6 +97,7 @@ def _message(place: int, entry: Mapping[str, Any]) -> Message:
     if not isinstance(entry["role"], str):
         raise ValueError(f"message {place} has no role")
     extra = {name: value for name, value in entry.items() if name not in _MESSAGE_FIELDS}
+    _check_types({"turn": entry.get("turn")})
     timestamp = _number(entry.get("timestamp"))
     return Message(place, parent, entry["role"], entry.get("content"), timestamp, entry.get("turn"), extra)
 
@@ -109,10 +111,26 @@ def _record(kind: Any, entry: Mapping[str, Any]) -> Any:
     for name, f in known.items():
         if f.default is MISSING and f.default_factory is MISSING and name not in values:
             raise ValueError(f"{name} is missing")
+    _check_types(values)
     return kind(**values, extra={name: value for name, value in entry.items() if name not in known})
 
 
 _TUPLES = ("recalled", "attachments")
+_WORDS = ("id", "turn_id", "boot_id", "kind", "state")
+_NAMES = ("agent", "endpoint", "model", "client_id", "turn", "system_prompt", "project", "owner", "memory")
+_MAPPINGS = ("usage", "error", "parent")
+_OF_SESSION = ("agent", "endpoint", "model", "system_prompt", "project", "parent")
+
+
+def _check_types(values: Mapping[str, Any]) -> None:
+    """Raise `ValueError` for a field that whoever reads it could not use."""
+    for name, value in values.items():
+        if name in _WORDS and not isinstance(value, str):
+            raise ValueError(f"{name} is no text")
+        if name in _NAMES and not isinstance(value, str | None):
+            raise ValueError(f"{name} is no text")
+        if name in _MAPPINGS and not isinstance(value, dict | None):
+            raise ValueError(f"{name} is no object")
 
 
 def _check(session: Session) -> None:
@@ -123,7 +141,8 @@ def _check(session: Session) -> None:
     heads = [session.head, *session.redo, *session.tips.values()]
     if not all(h is None or (_is_int(h) and 1 <= h <= len(session.messages)) for h in heads):
         raise ValueError("the head is no message of this chat")
-    if not all(_is_int(n) for n in (session.revision, session.execution_generation, session.next_turn)):
+    counters = (session.revision, session.execution_generation, session.next_turn, session.seen)
+    if not all(map(_is_int, counters)):
         raise ValueError("a counter is no number")
     if not all(isinstance(getattr(session, name), dict) for name in _OBJECTS):
         raise ValueError("an object is missing")

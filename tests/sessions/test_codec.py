@@ -80,6 +80,13 @@ DAMAGES = {
     ),
     "tips are a list": lambda raw, data: orjson.dumps(data | {"tips": []}),
     "turns are text": lambda raw, data: orjson.dumps(data | {"turns": "t1"}),
+    "seen is text": lambda raw, data: orjson.dumps(data | {"seen": "2"}),
+    "agent is a list": lambda raw, data: orjson.dumps(data | {"agent": []}),
+    "usage is text": lambda raw, data: orjson.dumps(data | {"turns": [data["turns"][0] | {"usage": "x"}]}),
+    "turn id is a number": lambda raw, data: orjson.dumps(data | {"turns": [data["turns"][0] | {"id": 7}]}),
+    "turn of a message is a list": lambda raw, data: orjson.dumps(
+        data | {"messages": [data["messages"][0] | {"turn": []}, data["messages"][1]]}
+    ),
     "revision is text": lambda raw, data: orjson.dumps(data | {"revision": "7"}),
 }
 
