@@ -1,6 +1,8 @@
 """The main job as a whole: a question on the page, the real local model, a kill and a restart."""
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -8,11 +10,13 @@ from playwright.sync_api import BrowserContext, expect
 
 from api.agents.embedded_install import EmbeddedInstall
 from tests.embedded_model import installed
-from tests.page.conftest import Chat, serve
+from tests.page.conftest import Chat, Served, serve
 
 __all__ = ["installed"]
 MODEL_WAIT_MS = 90_000
-QUESTION = "Write a long story about a ship and its captain."
+# Asks for as many words as a reply may have, so that it is still running when the test looks.
+FIRST = "Write a very long story about a garden and its keeper, with many chapters."
+SECOND = "Write a very long story about a ship and its captain, with many chapters."
 
 
 def watch_replies(chat: Chat) -> None:
@@ -48,34 +52,39 @@ def cached_model(installed: EmbeddedInstall, tmp_path: Path, monkeypatch: pytest
     return cache
 
 
-def test_a_real_reply_streams_and_outlives_a_reload_a_kill_and_a_restart(
+def test_a_real_reply_streams_and_outlives_a_kill_and_a_restart(
     context: BrowserContext, cached_model: Path, tmp_path: Path
 ) -> None:
-    first = serve(tmp_path / "state")
-    chat = Chat(context.new_page(), first).open()
-    wait_for_model(chat)
-    watch_replies(chat)
-    chat.send("Name three fruits.")
-    different_texts(chat, 2)
-    expect(chat.page.locator(".is-live")).to_have_count(0, timeout=MODEL_WAIT_MS)
-    answer = chat.stored.last.locator(".text").inner_text()
-    assert answer.strip()
-    chat.send(QUESTION)
-    expect(chat.live).to_be_visible(timeout=MODEL_WAIT_MS)
-    chat.page.reload()
-    watch_replies(chat)
-    shown = different_texts(chat, 2)[-1]
-    first.stop(signal.SIGKILL)
-    second = serve(tmp_path / "state", port=first.port)
-    try:
+    with ended(serve(tmp_path / "state")) as first:
+        chat = Chat(context.new_page(), first).open()
+        wait_for_model(chat)
+        watch_replies(chat)
+        chat.send(FIRST)
+        different_texts(chat, 2)
+        expect(chat.page.locator(".is-live")).to_have_count(0, timeout=MODEL_WAIT_MS)
+        answer = chat.stored.last.locator(".text").inner_text()
+        assert answer.strip()
+        chat.page.evaluate("() => { window.seenTexts = []; }")
+        chat.send(SECOND)
+        shown = different_texts(chat, 2)[-1]
+        first.stop(signal.SIGKILL)
+    with ended(serve(tmp_path / "state", port=first.port)):
         chat.page.reload()
-        chat.said("Name three fruits.", QUESTION)
+        chat.said(FIRST, SECOND)
         texts = chat.stored.locator(".text")
         expect(texts.first).to_have_text(answer)
         expect(texts.last).to_contain_text(shown.strip()[:40])
         expect(chat.page.locator(".end[data-status=interrupted]")).to_have_count(1)
+
+
+@contextmanager
+def ended(served: Served) -> Iterator[Served]:
+    """A server that has ended afterwards, whatever happens."""
+    try:
+        yield served
     finally:
-        second.stop()
+        if served.process.poll() is None:
+            served.stop()
 
 
 def wait_for_model(chat: Chat) -> None:
