@@ -103,7 +103,7 @@ class EndpointTable:
         raise AgentError(
             f"No endpoint{wanted} is set up.",
             type="unavailable",
-            hint="Choose or add an endpoint in the settings.",
+            hint="Name one by --openai-base-url.",
         )
 
     def all(self) -> Sequence[Endpoint]:
