@@ -26,7 +26,7 @@ DRAIN_PIECES = 8
 WRITE_S = 60.0
 # The client refuses to have no key; servers without keys ignore this one.
 NO_KEY = "none"
-CHECK_ADDRESS = "Check the base URL of this endpoint in the settings, and your network."
+CHECK_ADDRESS = "Check the base URL of this endpoint (--openai-base-url) and your network."
 
 
 class Connection:
@@ -160,7 +160,7 @@ class Connection:
 
     def _unavailable(self, message: str) -> AgentError:
         name, host = self.endpoint.name, self.endpoint.host
-        hint = f"Start the server of {name} at {host}, or correct its base URL in the settings."
+        hint = f"Start the server of {name} at {host}, or correct --openai-base-url."
         return PassingFailure(message, type="unavailable", hint=hint)
 
 
@@ -170,14 +170,14 @@ def _check(endpoint: Endpoint) -> None:
         raise AgentError(
             f"The base URL of {endpoint.name} must begin with http:// or https://.",
             type="unavailable",
-            hint="Correct it in the settings.",
+            hint="Correct --openai-base-url.",
         )
     for value in ((endpoint.api_key or "").strip(), *endpoint.headers, *endpoint.headers.values()):
         if not (value.isascii() and value.isprintable()):
             raise AgentError(
                 f"The API key or a header of {endpoint.name} holds characters that cannot be sent.",
                 type="auth_mismatch",
-                hint="Enter it again in the settings.",
+                hint="Set TALARIA_OPENAI_API_KEY again.",
             )
 
 

@@ -44,7 +44,7 @@ _BY_STATUS = {
 }
 
 _HINTS = {
-    "auth_mismatch": "Check the API key of this endpoint in the settings.",
+    "auth_mismatch": "Check the API key of this endpoint (TALARIA_OPENAI_API_KEY).",
     "quota_exhausted": "Check the plan and balance at the provider, or choose another endpoint.",
     "rate_limit": "Wait a moment, then retry.",
     "model_not_found": "Choose another model, and check that the base URL is right (many end with /v1).",
