@@ -48,7 +48,7 @@ _HINTS = {
     "quota_exhausted": "Check the plan and balance at the provider, or choose another endpoint.",
     "rate_limit": "Wait a moment, then retry.",
     "model_not_found": "Choose another model, and check that the base URL is right (many end with /v1).",
-    "context_exceeded": "Shorten the chat with /compress, or choose a model with a larger context.",
+    "context_exceeded": "Take a long message back by /undo, begin a new chat, or choose a larger model.",
     "unavailable": "Try again in a moment, or choose another endpoint.",
 }
 
