@@ -92,7 +92,10 @@ class Gate:
         origin = request.headers.get("Origin")
         if origin is None:
             return
-        parts = urlsplit(origin)
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            raise Forbidden() from None
         if (
             parts.scheme not in ("http", "https")
             or parts.netloc.lower() != request.environ["HTTP_HOST"].lower()

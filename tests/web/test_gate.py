@@ -71,6 +71,7 @@ FOREIGN = [
     {"Origin": "http://localhost:3000"},
     {"Origin": ""},
     {"Origin": "file://"},
+    {"Origin": "http://[::1"},
     {"Sec_Fetch_Site": "cross-site"},
     {"Sec_Fetch_Site": "same-site"},
     {"Sec_Fetch_Site": "anything"},
