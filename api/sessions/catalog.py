@@ -252,6 +252,8 @@ def _cursor(place: Sequence[Any]) -> str:
 def _after(cursor: str) -> tuple[str, list[Any]]:
     try:
         pinned, updated_at, session_id = orjson.loads(bytes.fromhex(cursor))
+        if pinned not in (0, 1):
+            raise ValueError("pinned is a flag")
         values = [int(pinned), float(updated_at), str(session_id)]
     except (ValueError, TypeError) as exc:
         raise InvalidRequest("`before` is no cursor of this list.") from exc

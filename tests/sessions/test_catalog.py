@@ -6,6 +6,8 @@ from api.errors import InvalidRequest
 from api.sessions.catalog import Catalog
 from tests.conftest import House, build_house
 
+BEYOND_SQLITE = b'[99999999999999999999,1,"x"]'.hex()
+
 
 def fill(house: House, count: int) -> list[str]:
     ids = []
@@ -39,7 +41,7 @@ def test_pages_follow_each_other_without_gap_or_repeat(house: House) -> None:
     assert seen == list(reversed(ids))
 
 
-@pytest.mark.parametrize("cursor", ["x", "", "00", "5b5d", "6e756c6c", "ff"])
+@pytest.mark.parametrize("cursor", ["x", "", "00", "5b5d", "6e756c6c", "ff", BEYOND_SQLITE])
 def test_a_cursor_from_elsewhere_is_refused(house: House, cursor: str) -> None:
     with pytest.raises(InvalidRequest):
         house.catalog.page(before=cursor)
