@@ -14,7 +14,7 @@ def replay(session: Session, turn_id: str) -> list[Event]:
     if any(item.turn_id == turn_id for item in session.queue):
         return []
     record = session.turn(turn_id)
-    user = session.message(record.user)
+    user = session.message(record.user or 0)
     reply = [m for m in session.messages if m.turn == turn_id and m.role != "user"]
     started = {
         "turn_id": turn_id,

@@ -1,5 +1,7 @@
 """The session file: what goes in comes out, unknown fields stay, damage is named."""
 
+from typing import Any
+
 import orjson
 import pytest
 
@@ -89,6 +91,48 @@ DAMAGES = {
     ),
     "revision is text": lambda raw, data: orjson.dumps(data | {"revision": "7"}),
 }
+
+
+WRONG = [
+    ("seen", []),
+    ("agent", [1]),
+    ("redo", {}),
+    ("tags", [None]),
+    ("next_turn", 2**63),
+    ("active_turn", {"turn_id": "t9", "boot_id": "b", "started_at": 1.0}),
+    ("turns", 0, "id", []),
+    ("turns", 0, "id", "../x"),
+    ("turns", 0, "state", "odd"),
+    ("turns", 0, "usage", "x"),
+    ("turns", 0, "usage", {"input_tokens": "9"}),
+    ("turns", 0, "error", {"message": 1}),
+    ("queue", 0, "attachments", True),
+    ("active_turn", "turn_id", "a\0b"),
+    ("active_turn", "prior_head", 99),
+    ("messages", 0, "turn", []),
+    ("messages", 1, "tool_calls", True),
+    ("messages", 1, "tool_calls", [{"id": []}]),
+    ("messages", 1, "tool_calls", [{"id": "c", "function": 1}]),
+    ("messages", 1, "reasoning", {}),
+]
+
+
+@pytest.mark.parametrize("change", WRONG, ids=repr)
+def test_a_field_with_a_value_it_cannot_have_is_damage(change: tuple[Any, ...]) -> None:
+    data = orjson.loads(encode(sample()))
+    *path, name, value = change
+    place = data
+    for step in path:
+        place = place[step]
+    place[name] = value
+    with pytest.raises(Damaged):
+        decode(orjson.dumps(data))
+
+
+def test_what_cannot_be_written_again_is_damage() -> None:
+    session = decode(encode(sample()).replace(b'"deep":[1,2]', b'"deep":' + b"[" * 300 + b"]" * 300))
+    with pytest.raises(Damaged):
+        encode(session)
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
