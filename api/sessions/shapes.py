@@ -63,8 +63,8 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_toke
 _USAGE = _fits(dict.fromkeys(_COUNTS, _NUMBER))
 _ERROR = _fits(dict.fromkeys(("message", "type", "hint"), _TEXT))
 _FUNCTION = _fits(dict.fromkeys(("name", "arguments"), _TEXT))
-_TEXTS = ("end_reason", "agent", "endpoint", "model", "profile", "workspace", "cwd", "personality")
-_TEXTS += ("system_prompt", "project", "external_session_id")
+_NAMES = ("agent", "endpoint", "model", "profile", "workspace", "cwd", "personality", "project")
+_TEXTS = ("end_reason", "system_prompt", "external_session_id")
 
 SESSION: Mapping[str, Shape] = {
     "session_id": is_text,
@@ -76,7 +76,7 @@ SESSION: Mapping[str, Shape] = {
     "redo": is_list,
     "tags": _list_of(is_text),
     "parent": _or_none(is_object),
-    **dict.fromkeys(_TEXTS, _TEXT),
+    **dict.fromkeys((*_NAMES, *_TEXTS), _TEXT),
     **dict.fromkeys(("launch", "source", "tips", "other_usage", "receipts", "memory"), is_object),
 }
 TURN: Mapping[str, Shape] = {
