@@ -136,7 +136,7 @@ class SessionStore:
             return None
 
     def restore(self, session_id: str) -> Session:
-        """Bring a session back from the trash. Raises `NotFound`, `Conflict`."""
+        """Bring a session back from the trash. Raises `NotFound`, `Conflict`, `Damaged`, `NewerVersion`."""
         path = self.path(session_id)
         with self._locks.hold(session_id):
             if path.exists():
@@ -144,8 +144,8 @@ class SessionStore:
             kept = self.trashed(session_id)
             if not kept:
                 raise NotFound()
+            session = codec.decode(kept[-1].path.read_bytes())
             files.move(kept[-1].path, path)
-            session = self.load(session_id)
             self._announce(session)
             return session
 

@@ -143,6 +143,17 @@ def test_a_damaged_session_can_be_deleted(house: House) -> None:
     assert len(house.store.trashed(session.session_id)) == 1
 
 
+def test_a_damaged_session_stays_in_the_trash(house: House) -> None:
+    session = four_messages(house)
+    house.store.path(session.session_id).write_bytes(b"")
+    with house.store.remove(session.session_id):
+        pass
+    with pytest.raises(Damaged):
+        house.store.restore(session.session_id)
+    assert len(house.store.trashed(session.session_id)) == 1
+    assert not house.store.path(session.session_id).exists()
+
+
 def test_a_new_id_is_free_in_the_trash_too(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     session = four_messages(house)
     with house.store.remove(session.session_id):
