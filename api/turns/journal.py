@@ -1,7 +1,7 @@
 """The words of running turns on disk, one file a turn, so that a killed server loses none it showed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import orjson
@@ -9,6 +9,7 @@ import orjson
 from api.errors import StorageFailed
 from api.events import Event
 from api.files import make_folder
+from api.sessions.shapes import Shape, is_number, is_text
 
 
 class JournalFile:
@@ -45,7 +46,7 @@ class Journal:
         return JournalFile(self._path(session_id, turn_id))
 
     def read(self, session_id: str, turn_id: str) -> list[Event]:
-        """The events of a turn up to the last whole line; none where there is no journal."""
+        """The events of a turn up to the last whole line that is one; none where there is no journal."""
         try:
             lines = self._path(session_id, turn_id).read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -53,9 +54,8 @@ class Journal:
         events = []
         for line in lines[:-1]:
             try:
-                entry = orjson.loads(line)
-                events.append(Event(entry["type"], entry["data"]))
-            except (ValueError, KeyError, TypeError):
+                events.append(_event(line))
+            except (ValueError, KeyError, TypeError, AttributeError):
                 break
         return events
 
@@ -72,3 +72,35 @@ class Journal:
 
     def _path(self, session_id: str, turn_id: str) -> Path:
         return self._folder / f"{session_id}.{turn_id}.jsonl"
+
+
+def _event(line: bytes) -> Event:
+    """The event in a line. Raises an error for a line that no turn has written."""
+    entry = orjson.loads(line)
+    event = Event(entry["type"], entry["data"])
+    fields = _FIELDS.get(event.type) or dict.fromkeys(event.data.keys(), _is_count)
+    if event.type in _KEPT and not all(fits(event.data[name]) for name, fits in fields.items()):
+        raise ValueError("a field has a value that it cannot have")
+    return event
+
+
+def _is_anything(_value: object) -> bool:
+    return True
+
+
+def _is_count(value: object) -> bool:
+    return value is None or is_number(value)
+
+
+_FIELDS: Mapping[str, Mapping[str, Shape]] = {
+    "token": {"text": is_text},
+    "reasoning": {"text": is_text},
+    "tool": {"tid": is_text, "name": is_text, "args": _is_anything},
+    "tool_complete": {
+        "tid": is_text,
+        "result": _is_anything,
+        "duration": _is_count,
+        "is_error": _is_anything,
+    },
+}
+_KEPT = frozenset({*_FIELDS, "usage"})

@@ -264,6 +264,33 @@ def test_a_turn_of_an_ended_process_is_settled_at_the_next_start(house: House) -
     again.close()
 
 
+FOREIGN_LINES = [
+    b"\0\xff",
+    b"[]",
+    b'{"type":"token","data":{"text":5}}',
+    b'{"type":"token","data":[]}',
+    b'{"type":[],"data":{}}',
+    b'{"type":"tool","data":{"tid":[],"name":"f","args":{}}}',
+    b'{"type":"tool","data":{"tid":"c","name":"f"}}',
+    b'{"type":"tool_complete","data":{"tid":"c"}}',
+    b'{"type":"usage","data":{"context_tokens":"x"}}',
+    b'{"type":"usage","data":[1]}',
+]
+
+
+@pytest.mark.parametrize("line", FOREIGN_LINES, ids=repr)
+def test_a_line_that_no_turn_has_written_ends_a_journal(house: House, line: bytes) -> None:
+    session = house.new_session()
+    with house.store.edit(session.session_id) as edited:
+        edited.append("user", "u1", 1.0, edited.take_turn_id())
+        edited.turns.append(TurnRecord("t1", 1))
+        edited.active_turn = ActiveTurn("t1", "another boot", 1.0)
+    journal = house.state_dir / "journal" / f"{session.session_id}.t1.jsonl"
+    journal.write_bytes(b'{"type":"token","data":{"text":"shown"}}\n' + line + b"\n")
+    assert house.runner.recover([]) == 1
+    assert house.contents(session.session_id) == ["u1", "shown"]
+
+
 def test_a_journal_of_no_running_turn_is_removed(house: House) -> None:
     session = house.new_session()
     for name in (f"{session.session_id}.t9.jsonl", "20200101_000000_abcdef.t1.jsonl"):
