@@ -309,13 +309,20 @@ class TurnRunner:
                     message = begin.begin_next(session, self._beginning(session))
                     begun.append(self._claim(session, message))
         except TalariaError as exc:
-            log.error("turn %s could not be stored: %s", turn.stream_id, exc)
-            self._table.leave([live])
-            live.end("apperror", {"message": exc.message, "type": "storage", "hint": "", "message_ids": []})
+            self._end_unstored(live, exc)
             return
         self._journal.remove(live.session_id, live.turn_id)
         live.end(TERMINAL_EVENT[outcome.state], terminal_data(session, session.turn(live.turn_id), ids))
         self._launch(begun)
+
+    def _end_unstored(self, live: LiveTurn, exc: TalariaError) -> None:
+        self._table.leave([live])
+        if isinstance(exc, NotFound) and self._store.trashed(live.session_id):
+            # Deleted meanwhile: what the turn had said lies in the trash with its session.
+            live.end("cancel", {"message_ids": [], "revision": 0})
+            return
+        log.error("turn %s could not be stored: %s", live.turn.stream_id, exc)
+        live.end("apperror", {"message": exc.message, "type": "storage", "hint": "", "message_ids": []})
 
     def _is_busy(self, session: Session) -> bool:
         """Whether a turn lives here; one that the file still names and nobody runs is settled."""

@@ -226,6 +226,30 @@ def test_delete_while_a_turn_runs_ends_it_and_stays(house: House) -> None:
     assert restored.turns[0].state == STOPPED
 
 
+def test_a_reply_that_ends_while_its_session_is_deleted_reads_as_cancelled(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session_id = house.new_session().session_id
+    gate = threading.Event()
+    house.agent.enqueue("all", lambda stop: gate.wait(20))
+    turn_id = send(house, session_id, "u1")
+    wait_until(lambda: house.hub.last_seq(f"{session_id}.{turn_id}") == 2)
+    attachment = house.hub.attach(f"{session_id}.{turn_id}", 2)
+    remove = house.journal.remove
+
+    def remove_late(*ids: str) -> None:
+        """The worker comes to its end between the move of the file and the last event of the delete."""
+        gate.set()
+        worker.join(20)
+        remove(*ids)
+
+    worker = next(t for t in threading.enumerate() if t.name == f"turn {session_id}.{turn_id}")
+    monkeypatch.setattr(house.journal, "remove", remove_late)
+    house.runner.delete(session_id)
+    assert [p.event.type for p in attachment.listener.take(0)] == ["cancel"]
+    house.hub.leave(attachment.listener)
+
+
 def test_at_most_eight_turns_work_and_the_others_follow(house: House) -> None:
     gate = threading.Event()
     ids = [house.new_session().session_id for _ in range(11)]
