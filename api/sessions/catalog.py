@@ -2,7 +2,8 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -88,7 +89,7 @@ class Catalog:
     def reconcile(self) -> None:
         """Bring the catalog in step with the files, reading only those that have changed."""
         self._stale = False
-        on_disk = {session_id: stamp_of(path) for session_id, path in self._store.entries()}
+        on_disk = dict(_stamps(self._store.entries()))
         known = {
             row[0]: row[1:] for row in self._read("SELECT session_id, inode, size, mtime_ns FROM sessions")
         }
@@ -107,9 +108,9 @@ class Catalog:
     def row(self, session_id: str) -> Row | None:
         """The row of one session, listed or not; None where there is none."""
         found = self._healed(
-            lambda: self._read("SELECT row FROM sessions WHERE session_id = ?", [session_id])
+            lambda: self._rows("SELECT row FROM sessions WHERE session_id = ?", [session_id])
         )
-        return Row(**orjson.loads(found[0][0])) if found else None
+        return found[0] if found else None
 
     def running(self) -> list[str]:
         """The sessions whose file names a running turn."""
@@ -132,12 +133,15 @@ class Catalog:
             " ORDER BY pinned DESC, updated_at DESC, session_id DESC LIMIT ?",
             [archived, *values, limit + 1],
         )
-        rows = [Row(**orjson.loads(entry[3])) for entry in found[:limit]]
+        rows = [_row(entry[3]) for entry in found[:limit]]
         return Page(rows, _cursor(found[limit - 1][:3]) if len(found) > limit else None, total)
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._connection.execute(query, values).fetchall()
+
+    def _rows(self, query: str, values: Sequence[Any]) -> list[Row]:
+        return [_row(entry[0]) for entry in self._read(query, values)]
 
     def _healed(self, read: Callable[[], T]) -> T:
         """What `read` gives on a catalog in step; one that fails is made anew, in memory if need be."""
@@ -191,6 +195,13 @@ class Catalog:
         self._connection.execute(_PUT, (row.session_id, *flags, *stamp, orjson.dumps(row).decode()))
 
 
+def _stamps(entries: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, Stamp]]:
+    """The stamp of each session file; one that went while we looked, or that leads nowhere, has none."""
+    for session_id, path in entries:
+        with suppress(OSError):
+            yield session_id, stamp_of(path)
+
+
 def _connect(path: Path | None) -> sqlite3.Connection:
     """A connection to the catalog at `path`, made where it is missing; None keeps it in memory."""
     connection = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=5.0)
@@ -208,6 +219,14 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _row(text: str) -> Row:
+    """The row in a column; one that cannot be read is an error of the catalog like any other."""
+    try:
+        return Row(**orjson.loads(text))
+    except (ValueError, TypeError) as exc:
+        raise sqlite3.DataError(f"a row is unreadable: {exc}") from exc
 
 
 def row_of(session: Session) -> Row:

@@ -11,7 +11,7 @@ from pathlib import Path
 from api import files
 from api.clock import Clock
 from api.concurrency import KeyedLocks, new_lock
-from api.errors import Conflict, InvalidRequest, NotFound, StaleRevision, TalariaError
+from api.errors import Conflict, Damaged, InvalidRequest, NotFound, StaleRevision, TalariaError
 from api.sessions import codec
 from api.sessions.model import Session, is_session_id, is_shorter, seen_by_readers, seen_by_runs
 
@@ -91,6 +91,8 @@ class SessionStore:
             raw = path.read_bytes()
         except FileNotFoundError:
             raise NotFound() from None
+        except OSError as exc:
+            raise Damaged(f"The file of this chat cannot be read ({exc.strerror}).") from exc
         session = codec.decode(raw)
         if session.session_id != session_id:
             raise NotFound("The file of this chat holds another chat.")
@@ -154,7 +156,7 @@ class SessionStore:
         found = []
         for path in self._trash.glob(f"*-{session_id or '*'}.json"):
             seconds, _, name = path.stem.partition("-")
-            if seconds.isdigit() and (session_id is None or name == session_id):
+            if seconds.isascii() and seconds.isdigit() and (session_id is None or name == session_id):
                 found.append(Trashed(name, float(seconds), path))
         return sorted(found, key=lambda entry: entry.deleted_at)
 

@@ -1,5 +1,7 @@
 """The list of sessions follows the files, whatever happens to it."""
 
+import sqlite3
+
 import pytest
 
 from api.errors import InvalidRequest
@@ -104,3 +106,11 @@ def test_unread_means_a_reply_that_nobody_has_seen(house: House) -> None:
     with house.store.edit(session.session_id) as edited:
         edited.seen = 2
     assert not house.catalog.page().rows[0].unread
+
+
+def test_a_row_that_cannot_be_read_is_made_anew(house: House) -> None:
+    ids = fill(house, 2)
+    with sqlite3.connect(house.state_dir / "catalog.db") as other:
+        other.execute("UPDATE sessions SET row = '{\"nonsense\": 1}'")
+    other.close()
+    assert listed(house.catalog) == [ids[1], ids[0]]

@@ -256,3 +256,24 @@ def test_a_process_that_dies_in_a_save_leaves_the_old_or_the_new(house: House, p
     left.store.sweep()
     assert [path.name for path in (house.state_dir / "sessions").iterdir()] == [f"{session.session_id}.json"]
     left.close()
+
+
+def test_a_file_that_cannot_be_read_is_damaged_and_hides_no_other(house: House) -> None:
+    session = four_messages(house)
+    folder = house.store.path(session.session_id).parent
+    (folder / "folder.json").mkdir()
+    (folder / "nowhere.json").symlink_to(folder / "no such file")
+    (folder / "loop.json").symlink_to("loop.json")
+    house.catalog.reconcile()
+    assert {row.session_id: row.damaged for row in house.catalog.page().rows} == {
+        session.session_id: False,
+        "folder": True,
+    }
+    for name in ("folder", "loop"):
+        with pytest.raises(Damaged):
+            house.store.load(name)
+
+
+def test_a_strange_name_in_the_trash_is_no_chat(house: House) -> None:
+    (house.state_dir / "trash" / "\u00b2-abc.json").write_bytes(b"{}")
+    assert house.store.trashed() == []
