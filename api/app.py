@@ -16,6 +16,7 @@ from api.web import auth, commands, history, page, queue, sessions, system, turn
 from api.web.body import OrjsonProvider
 from api.web.commands import CommandRoom
 from api.web.gate import Gate
+from api.web.schemas import ErrorAnswer
 from api.web.streams import Streams
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ def create_app(services: Services, gate: Gate) -> Flask:
         info=Info(title="Talaria", version=__version__),
         security_schemes={"token": {"type": "http", "scheme": "bearer"}},
         validation_error_status=400,
+        validation_error_model=ErrorAnswer,
         validation_error_callback=_invalid,
         doc_ui=False,
         static_folder=None,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import orjson
 
 from api.concurrency import new_lock
-from api.errors import InvalidRequest, NotFound, TalariaError
+from api.errors import InvalidRequest, NotFound, TalariaError, Unavailable
 from api.sessions.content import snippet_of
 from api.sessions.model import Session
 from api.sessions.store import SessionStore, Stamp, stamp_of
@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+# Only a foreign program ever locks the file, and a change of a session must not wait for it.
+LOCK_WAIT_S = 0.1
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _VERSION = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (
@@ -144,12 +147,18 @@ class Catalog:
         return [_row(entry[0]) for entry in self._read(query, values)]
 
     def _healed(self, read: Callable[[], T]) -> T:
-        """What `read` gives on a catalog in step; one that fails is made anew, in memory if need be."""
+        """What `read` gives on a catalog in step; one that fails is made anew, in memory if need be.
+
+        Raises `Unavailable` while another program holds the catalog's file locked.
+        """
         try:
             if self._stale:
                 self.reconcile()
             return read()
         except sqlite3.Error as exc:
+            if getattr(exc, "sqlite_errorcode", None) in _LOCKED:
+                self._stale = True
+                raise Unavailable("Another program has locked the list of chats.", retry_after_s=1) from exc
             log.warning("the catalog cannot be used (%s); it is made anew from the session files", exc)
         with self._lock:
             self._connection.close()
@@ -204,7 +213,7 @@ def _stamps(entries: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, Stamp]]:
 
 def _connect(path: Path | None) -> sqlite3.Connection:
     """A connection to the catalog at `path`, made where it is missing; None keeps it in memory."""
-    connection = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=5.0)
+    connection = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=LOCK_WAIT_S)
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         # The files are the truth: losing the last rows in a power cut costs one reconcile.

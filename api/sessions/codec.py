@@ -1,5 +1,6 @@
 """Between a session and the bytes of its file, and the JSON of a message for a reader."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -10,7 +11,7 @@ from api.errors import Damaged, NewerVersion
 from api.sessions import shapes
 from api.sessions.model import SCHEMA_VERSION, ActiveTurn, Message, QueueItem, Session, TurnRecord
 
-_NESTED = ("turns", "messages", "queue", "active_turn", "extra")
+_NESTED = ("turns", "messages", "queue", "active_turn")
 _MESSAGE_FIELDS = ("id", "parent", "role", "content", "timestamp", "turn")
 
 
@@ -29,7 +30,7 @@ def encode(session: Session) -> bytes:
 
 def session_to_json(session: Session) -> dict[str, Any]:
     """The whole session as the object that its file holds."""
-    plain = {f.name: getattr(session, f.name) for f in fields(Session) if f.name not in _NESTED}
+    plain = {f.name: getattr(session, f.name) for f in fields(Session) if f.name not in (*_NESTED, "extra")}
     plain["active_turn"] = record_to_json(session.active_turn) if session.active_turn else None
     plain["queue"] = [record_to_json(item) for item in session.queue]
     plain.update(session.extra)
@@ -83,14 +84,14 @@ def _short(exc: Exception) -> str:
 
 
 def _build(data: dict[str, Any]) -> Session:
-    known = {f.name for f in fields(Session)} - set(_NESTED)
+    known = {f.name for f in fields(Session)} - {*_NESTED, "extra"}
     plain = {name: value for name, value in data.items() if name in known}
     session = Session(**plain)
     session.extra = {name: value for name, value in data.items() if name not in known | set(_NESTED)}
     session.messages = [_message(place, entry) for place, entry in enumerate(data["messages"], start=1)]
     session.turns = [_record(TurnRecord, entry, shapes.TURN) for entry in data.get("turns", [])]
     session.queue = [_record(QueueItem, entry, shapes.QUEUE_ITEM) for entry in data.get("queue", [])]
-    session.next_turn = data.get("next_turn", len(session.turns) + len(session.queue) + 1)
+    session.next_turn = max(data.get("next_turn", 1), _free_turn(session))
     active = data.get("active_turn")
     session.active_turn = _record(ActiveTurn, active, shapes.ACTIVE_TURN) if active else None
     _check(session)
@@ -120,6 +121,14 @@ def _record(kind: Any, entry: Mapping[str, Any], known_shapes: Mapping[str, shap
     return kind(**values, extra={name: value for name, value in entry.items() if name not in known})
 
 
+def _free_turn(session: Session) -> int:
+    """The first turn number beyond all that are taken, whatever the file says."""
+    taken = [turn.id for turn in session.turns] + [item.turn_id for item in session.queue]
+    numbers = [int(turn_id[1:]) for turn_id in taken if _NUMBERED.match(turn_id)]
+    return max([len(taken), *numbers]) + 1
+
+
+_NUMBERED = re.compile(r"t[0-9]{1,15}\Z")
 _TUPLES = ("recalled", "attachments")
 
 

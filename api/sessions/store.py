@@ -156,16 +156,16 @@ class SessionStore:
         found = []
         for path in self._trash.glob(f"*-{session_id or '*'}.json"):
             seconds, _, name = path.stem.partition("-")
-            if seconds.isascii() and seconds.isdigit() and (session_id is None or name == session_id):
+            is_ours = seconds.isascii() and seconds.isdigit() and session_id in (None, name)
+            # A folder of such a name is nothing that we have put there.
+            if is_ours and not path.is_dir():
                 found.append(Trashed(name, float(seconds), path))
         return sorted(found, key=lambda entry: entry.deleted_at)
 
     def purge(self, *, session_id: str | None = None, older_than: float | None = None) -> int:
         """Remove deleted sessions for ever: one, those deleted before a time, or all; how many."""
         doomed = [e for e in self.trashed(session_id) if older_than is None or e.deleted_at < older_than]
-        for entry in doomed:
-            entry.path.unlink(missing_ok=True)
-        return len(doomed)
+        return sum(_unlink(entry.path) for entry in doomed)
 
     def entries(self) -> Iterator[tuple[str, Path]]:
         """Every session file with its id, damaged ones too, in no order."""
@@ -199,6 +199,16 @@ class SessionStore:
     def _tell(self, session_id: str, session: Session | None, stamp: Stamp | None) -> None:
         for observer in self._observers:
             observer(session_id, session, stamp)
+
+
+def _unlink(path: Path) -> bool:
+    """Remove a file; whether it is gone now."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as exc:
+        log.warning("%s cannot be removed from the trash: %s", path.name, exc.strerror)
+        return False
+    return True
 
 
 def stamp_of(path: Path) -> Stamp:

@@ -19,7 +19,7 @@ def blueprint(auth: Auth) -> APIBlueprint:
     def status() -> Any:
         return {"password": False}
 
-    @bp.post("/api/auth/ticket", responses={200: s.TicketAnswer})
+    @bp.post("/api/auth/ticket", responses={200: s.TicketAnswer}, security=s.TOKEN)
     def ticket(body: s.TicketBody) -> Any:
         return {"ticket": auth.new_ticket(body.path), "expires_in": TICKET_S}
 

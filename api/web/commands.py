@@ -44,7 +44,7 @@ class CommandRoom:
 
 
 def blueprint(room: CommandRoom) -> APIBlueprint:
-    bp = APIBlueprint("commands", __name__, abp_responses=s.ERRORS)
+    bp = APIBlueprint("commands", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
 
     @bp.get("/api/commands", responses={200: s.CommandsAnswer})
     def commands() -> Any:

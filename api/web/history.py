@@ -9,7 +9,7 @@ from api.web import schemas as s
 
 
 def blueprint(ops: SessionOps) -> APIBlueprint:
-    bp = APIBlueprint("history", __name__, abp_responses=s.ERRORS)
+    bp = APIBlueprint("history", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
     _add_undo(bp, ops)
     _add_moves(bp, ops)
 

@@ -13,7 +13,7 @@ from api.web import schemas as s
 
 
 def blueprint(ops: SessionOps, runner: TurnRunner) -> APIBlueprint:
-    bp = APIBlueprint("queue", __name__, abp_responses=s.ERRORS)
+    bp = APIBlueprint("queue", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
 
     @bp.post("/api/chat/queue/remove", responses={200: s.QueueAnswer})
     def remove(body: s.QueueBody) -> Any:

@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 Count = Annotated[int, Field(ge=1, le=10_000)]
 MessageId = Annotated[int, Field(ge=1, le=2**53)]
 SessionId = Annotated[str, Field(min_length=1, max_length=128)]
-TurnId = Annotated[str, Field(pattern=r"^t[0-9]{1,15}$")]
 Title = Annotated[str, Field(max_length=2000)]
 Name = Annotated[str, Field(max_length=200)]
 ClientId = Annotated[str, Field(min_length=1, max_length=128)]
@@ -38,6 +37,8 @@ class SessionBody(Body):
 
 
 EVENT_STREAM: dict[str, Any] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+DOCUMENT: dict[str, Any] = {"content": {"application/json": {"schema": {"type": "object"}}}}
+TOKEN: list[dict[str, list[Any]]] = [{"token": []}]
 ERRORS: dict[str | int, Any] = dict.fromkeys(
     (400, 401, 403, 404, 405, 409, 413, 415, 421, 429, 500, 503), ErrorAnswer
 )

@@ -20,7 +20,7 @@ from api.web import schemas as s
 def blueprint(
     store: SessionStore, catalog: Catalog, ops: SessionOps, runner: TurnRunner, clock: Clock
 ) -> APIBlueprint:
-    bp = APIBlueprint("sessions", __name__, abp_responses=s.ERRORS)
+    bp = APIBlueprint("sessions", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
     _add_reading(bp, store, catalog, runner, clock)
     _add_changing(bp, ops, runner)
     _add_deleting(bp, store, ops, runner)

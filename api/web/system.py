@@ -36,18 +36,18 @@ def blueprint(
             "streams": hub.listeners(),
         }
 
-    @bp.get("/api/models", responses={200: s.ModelsAnswer})
+    @bp.get("/api/models", responses={200: s.ModelsAnswer}, security=s.TOKEN)
     def models() -> Any:
         return {"agents": agents.infos(), "default": agents.default}
 
-    @bp.get("/api/events", responses={200: s.EVENT_STREAM})
+    @bp.get("/api/events", responses={200: s.EVENT_STREAM}, security=s.TOKEN)
     def events(query: s.EventsQuery) -> Response:
         cursor = query.cursor or request.headers.get("Last-Event-ID") or ""
         boot_id, _, number = cursor.rpartition(":")
         is_ours = boot_id == hub.boot_id and number.isascii() and number.isdigit() and len(number) < 16
         return streams.everything(int(number) if is_ours else None, is_fresh=is_ours or not cursor)
 
-    @bp.get("/api/openapi.json")
+    @bp.get("/api/openapi.json", responses={200: s.DOCUMENT}, security=s.TOKEN)
     def openapi() -> Any:
         return current_app.api_doc  # type: ignore[attr-defined]
 

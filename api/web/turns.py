@@ -22,7 +22,7 @@ from api.web.streams import Streams
 def blueprint(
     store: SessionStore, runner: TurnRunner, hub: Hub[Turn], streams: Streams, commands: CommandRoom
 ) -> APIBlueprint:
-    bp = APIBlueprint("turns", __name__, abp_responses=s.ERRORS)
+    bp = APIBlueprint("turns", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
 
     @bp.post("/api/chat/start", responses={202: s.StartAnswer, 200: s.CommandAnswer})
     def start(body: s.StartBody) -> Any:

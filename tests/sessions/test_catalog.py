@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from api.errors import InvalidRequest
+from api.errors import InvalidRequest, Unavailable
 from api.sessions.catalog import Catalog
 from tests.conftest import House, build_house
 
@@ -114,3 +114,17 @@ def test_a_row_that_cannot_be_read_is_made_anew(house: House) -> None:
         other.execute("UPDATE sessions SET row = '{\"nonsense\": 1}'")
     other.close()
     assert listed(house.catalog) == [ids[1], ids[0]]
+
+
+def test_a_catalog_that_another_program_locks_fails_no_edit_and_is_not_thrown_away(house: House) -> None:
+    (session_id,) = fill(house, 1)
+    foreign = sqlite3.connect(house.state_dir / "catalog.db", isolation_level=None)
+    foreign.execute("BEGIN IMMEDIATE")
+    with house.store.edit(session_id) as session:
+        session.title = "meanwhile"
+    with pytest.raises(Unavailable):
+        house.catalog.page()
+    foreign.execute("ROLLBACK")
+    foreign.close()
+    assert [row.title for row in house.catalog.page().rows] == ["meanwhile"]
+    assert not list(house.state_dir.glob("catalog.db.damaged*"))

@@ -147,3 +147,16 @@ def test_a_file_cut_at_any_byte_is_damaged() -> None:
     for place in range(len(raw)):
         with pytest.raises(Damaged):
             decode(raw[:place])
+
+
+def test_a_turn_number_in_use_is_never_given_out_again() -> None:
+    data = orjson.loads(encode(sample()))
+    for low in ({"next_turn": 1}, {}):
+        read = decode(orjson.dumps({name: v for name, v in data.items() if name != "next_turn"} | low))
+        assert read.take_turn_id() == "t3"
+
+
+def test_an_unknown_field_is_kept_whatever_its_name() -> None:
+    data = orjson.loads(encode(sample())) | {"extra": {"x": 1}, "": 2}
+    again = orjson.loads(encode(decode(orjson.dumps(data))))
+    assert (again["extra"], again[""]) == ({"x": 1}, 2)

@@ -277,3 +277,10 @@ def test_a_file_that_cannot_be_read_is_damaged_and_hides_no_other(house: House) 
 def test_a_strange_name_in_the_trash_is_no_chat(house: House) -> None:
     (house.state_dir / "trash" / "\u00b2-abc.json").write_bytes(b"{}")
     assert house.store.trashed() == []
+
+
+def test_a_folder_in_the_trash_is_left_alone(house: House) -> None:
+    folder = house.state_dir / "trash" / "5-20261130_101500_a1b2c3.json"
+    folder.mkdir()
+    assert house.store.trashed() == [] and house.store.purge() == 0
+    assert folder.is_dir()
