@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from api import __version__, errors
 from api.services import Services
-from api.web import auth, commands, history, page, queue, sessions, system, turns
+from api.web import auth, commands, history, page, queue, search, sessions, system, turns
 from api.web.body import OrjsonProvider
 from api.web.commands import CommandRoom
 from api.web.gate import Gate
@@ -49,6 +49,7 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_blueprint(page.blueprint())
     app.register_api(auth.blueprint(v.auth))
     app.register_api(sessions.blueprint(v.store, v.catalog, v.ops, v.runner, v.clock))
+    app.register_api(search.blueprint(v.search))
     app.register_api(history.blueprint(v.ops))
     app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, room))
     app.register_api(queue.blueprint(v.ops, v.runner))

@@ -21,6 +21,7 @@ from api.hub import Hub
 from api.session_ops import SessionOps, install, uninstall
 from api.sessions.catalog import Catalog
 from api.sessions.model import Session
+from api.sessions.search import Search
 from api.sessions.store import SessionStore, Stamp
 from api.settings import Settings, environment
 from api.turns.journal import Journal
@@ -42,6 +43,7 @@ class Services:
     workers: Workers
     store: SessionStore
     catalog: Catalog
+    search: Search
     hub: Hub[Turn]
     agents: AgentPool
     runner: TurnRunner
@@ -129,7 +131,10 @@ def build(
     store.on_saved(_announcer(catalog, hub))
     ops = SessionOps(store, runner, pool, clock)
     auth = Auth(access_token(settings), clock)
-    return Services(settings, clock, workers, store, catalog, hub, pool, runner, ops, build_registry(), auth)
+    search = Search(store, catalog)
+    return Services(
+        settings, clock, workers, store, catalog, search, hub, pool, runner, ops, build_registry(), auth
+    )
 
 
 def _announcer(catalog: Catalog, hub: Hub[Turn]) -> Callable[[str, Session | None, Stamp | None], None]:

@@ -1,4 +1,4 @@
-"""SQLite summaries of all sessions, for lists: derived from the files, rebuilt from them at will."""
+"""SQLite summaries and words of all sessions: derived from the files, rebuilt from them at will."""
 
 import logging
 import sqlite3
@@ -12,9 +12,11 @@ import orjson
 
 from api.concurrency import new_lock
 from api.errors import InvalidRequest, NotFound, TalariaError, Unavailable
+from api.sessions import words
 from api.sessions.content import snippet_of
 from api.sessions.model import Session
 from api.sessions.store import SessionStore, Stamp, stamp_of
+from api.sessions.words import Hit
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +25,7 @@ T = TypeVar("T")
 # Only a foreign program ever locks the file, and a change of a session must not wait for it.
 LOCK_WAIT_S = 0.1
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (
   session_id TEXT PRIMARY KEY, listed INTEGER, pinned INTEGER, archived INTEGER, updated_at REAL,
@@ -83,7 +85,11 @@ class Catalog:
         row = row_of(session) if session else None
         try:
             with self._lock, self._connection:
-                self._write(row or session_id, stamp, session is not None and is_listed(session))
+                if session and row and stamp:
+                    self._write(row, stamp, is_listed(session))
+                    words.put(self._connection, session)
+                else:
+                    self._remove(session_id)
         except sqlite3.Error as exc:
             log.warning("the catalog could not be written (%s); the next list puts it right", exc)
             self._stale = True
@@ -99,7 +105,7 @@ class Catalog:
         changed = [name for name, stamp in on_disk.items() if known.get(name) != stamp]
         with self._lock, self._connection:
             for session_id in known.keys() - on_disk.keys():
-                self._write(session_id)
+                self._remove(session_id)
             for session_id in changed:
                 self._write_from_file(session_id, on_disk[session_id])
 
@@ -114,6 +120,10 @@ class Catalog:
             lambda: self._rows("SELECT row FROM sessions WHERE session_id = ?", [session_id])
         )
         return found[0] if found else None
+
+    def find(self, query: str, limit: int, before: int | None = None) -> list[Hit]:
+        """The newest places where the words of `query` stand, of any line. `InvalidRequest`: no words."""
+        return self._healed(lambda: self._find(query, limit, before))
 
     def running(self) -> list[str]:
         """The sessions whose file names a running turn."""
@@ -138,6 +148,10 @@ class Catalog:
         )
         rows = [_row(entry[3]) for entry in found[:limit]]
         return Page(rows, _cursor(found[limit - 1][:3]) if len(found) > limit else None, total)
+
+    def _find(self, query: str, limit: int, before: int | None) -> list[Hit]:
+        with self._lock:
+            return words.find(self._connection, query, limit, before)
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -188,20 +202,23 @@ class Catalog:
         try:
             session = self._store.load(session_id)
         except NotFound:
-            self._write(session_id)
+            self._remove(session_id)
         except TalariaError as exc:
             log.warning("session file %s.json: %s", session_id, exc)
             self._write(_damaged_row(session_id, stamp), stamp, True)
+            words.remove(self._connection, session_id)
         else:
             self._write(row_of(session), stamp, is_listed(session))
+            words.rewrite(self._connection, session)
 
-    def _write(self, row: Row | str, stamp: Stamp | None = None, listed: bool = False) -> None:
-        """Write a row with the stamp of its file; an id alone removes the row."""
-        if isinstance(row, str) or stamp is None:
-            self._connection.execute("DELETE FROM sessions WHERE session_id = ?", [row])
-            return
+    def _write(self, row: Row, stamp: Stamp, listed: bool) -> None:
+        """Write a row with the stamp of its file."""
         flags = (listed, row.pinned, row.archived, row.updated_at, row.damaged, row.running)
         self._connection.execute(_PUT, (row.session_id, *flags, *stamp, orjson.dumps(row).decode()))
+
+    def _remove(self, session_id: str) -> None:
+        self._connection.execute("DELETE FROM sessions WHERE session_id = ?", [session_id])
+        words.remove(self._connection, session_id)
 
 
 def _stamps(entries: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, Stamp]]:
@@ -219,9 +236,10 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         # The files are the truth: losing the last rows in a power cut costs one reconcile.
         connection.execute("PRAGMA synchronous=OFF")
         if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-            connection.execute("DROP TABLE IF EXISTS sessions")
+            for table in ("sessions", *words.TABLES):
+                connection.execute(f"DROP TABLE IF EXISTS {table}")
             connection.execute(f"PRAGMA user_version={_VERSION}")
-        connection.executescript(_SCHEMA)
+        connection.executescript(_SCHEMA + words.SCHEMA)
         if path:
             path.chmod(0o600)
     except sqlite3.Error:

@@ -103,6 +103,15 @@ def variants(session: Session) -> dict[int, list[int]]:
     return {message_id: ids for message_id, ids in lines.items() if message_id is not None}
 
 
+def visible(session: Session) -> set[int]:
+    """The messages of the line, and those of the variants that can be shown in its place."""
+    ids = {message.id for message in session.line()}
+    hidden = {sibling for family in variants(session).values() for sibling in family} - ids
+    for sibling in hidden:
+        ids |= {message.id for message in session.line(session.tips[str(sibling)])}
+    return ids
+
+
 def children(session: Session, parent: int | None) -> list[Message]:
     """The messages directly under `parent`, oldest first; None stands for the root."""
     return [message for message in session.messages if message.parent == parent]
