@@ -168,6 +168,14 @@ class Hub(Generic[S]):
         with self._lock:
             self._listeners.discard(listener)
 
+    def forget(self, session_id: str) -> None:
+        """Keep no event of ended streams of a session; who comes back with an older cursor is reset."""
+        with self._lock:
+            self._tail.clear()
+            for stream_id, stream in list(self._streams.items()):
+                if stream.ended and stream.first and stream.first.session_id == session_id:
+                    del self._streams[stream_id]
+
     def last_seq(self, stream_id: str) -> int:
         """The newest event number of a stream; 0 when the hub does not know it."""
         with self._lock:

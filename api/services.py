@@ -20,6 +20,7 @@ from api.files import Checkpoint, make_folder, no_checkpoint
 from api.hub import Hub
 from api.session_ops import SessionOps, install, uninstall
 from api.sessions.catalog import Catalog
+from api.sessions.erasing import Eraser
 from api.sessions.model import Session
 from api.sessions.search import Search
 from api.sessions.store import SessionStore, Stamp
@@ -129,7 +130,7 @@ def build(
     pool = AgentPool(make_agents(settings, workers), settings.agent)
     runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers)
     store.on_saved(_announcer(catalog, hub))
-    ops = SessionOps(store, runner, pool, clock)
+    ops = SessionOps(store, runner, pool, clock, Eraser(store, catalog))
     auth = Auth(access_token(settings), clock)
     search = Search(store, catalog)
     return Services(

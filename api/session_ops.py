@@ -9,7 +9,8 @@ from api.clock import Clock
 from api.errors import InvalidRequest, NotFound, NothingToRetry, NothingToUndo
 from api.sessions import tree
 from api.sessions.content import clean_title, preview, text_of
-from api.sessions.copying import copy_line
+from api.sessions.copying import copy_line, copy_whole
+from api.sessions.erasing import Eraser, Place, erase
 from api.sessions.model import Message, QueueItem, Session, TurnRecord
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
@@ -57,8 +58,11 @@ class Undone:
 class SessionOps:
     """Creates, renames, undoes, restores … sessions: each method is one edit or one read."""
 
-    def __init__(self, store: SessionStore, runner: TurnRunner, agents: AgentPool, clock: Clock) -> None:
+    def __init__(
+        self, store: SessionStore, runner: TurnRunner, agents: AgentPool, clock: Clock, eraser: Eraser
+    ) -> None:
         self._store = store
+        self._eraser = eraser
         self._runner = runner
         self._agents = agents
         self._clock = clock
@@ -76,9 +80,37 @@ class SessionOps:
         """A new session with the line up to a message, by default all of it. Raises `InvalidRequest`."""
         source = self._store.load(session_id)
         twin = copy_line(source, self._store.new_id(), message_id, self._clock.now())
-        twin.title = clean_title(title) or clean_title(f"{source.title} (branch)" if source.title else "")
-        twin.title_source = "user" if twin.title else "auto"
+        return self._create_copy(source, twin, title, "branch")
+
+    def duplicate(self, session_id: str, message_id: int | None = None, title: str = "") -> Session:
+        """A new session with all of this one, variants too, or with the line up to a message."""
+        source, new_id, now = self._store.load(session_id), self._store.new_id(), self._clock.now()
+        if message_id is None:
+            twin = copy_whole(source, new_id, now)
+        else:
+            twin = copy_line(source, new_id, message_id, now)
+        return self._create_copy(source, twin, title, "copy")
+
+    def _create_copy(self, source: Session, twin: Session, title: str, suffix: str) -> Session:
+        made = clean_title(f"{source.title} ({suffix})") if source.title else ""
+        twin.title = clean_title(title) or made
+        twin.title_source = "user" if clean_title(title) else source.title_source
         return self._store.create(twin)
+
+    def erase(
+        self, session_id: str, message_id: int, revision: int | None = None
+    ) -> tuple[Session, list[Place]]:
+        """Take the words of a message out of its session and all its copies; where copies lay.
+
+        Raises `Busy`, `NotFound`. After a failure half-way the same call does the rest.
+        """
+        with self._store.edit(session_id, revision) as session:
+            self._runner.require_idle(session)
+            erase(session, message_id)
+        copies = self._eraser.spread(session_id, message_id)
+        self._runner.forget({session_id, *(name for name, _ in copies)})
+        self._eraser.scrub()
+        return session, copies
 
     def rename(self, session_id: str, title: str, revision: int | None = None) -> Session:
         """Give a title; an empty one lets the next message make it again."""

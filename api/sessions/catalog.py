@@ -29,12 +29,14 @@ _VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (
   session_id TEXT PRIMARY KEY, listed INTEGER, pinned INTEGER, archived INTEGER, updated_at REAL,
-  damaged INTEGER, running INTEGER, inode INTEGER, size INTEGER, mtime_ns INTEGER,
+  damaged INTEGER, running INTEGER, source_id TEXT, inode INTEGER, size INTEGER, mtime_ns INTEGER,
   row TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_recency ON sessions (listed, archived, pinned, updated_at, session_id);
+CREATE INDEX IF NOT EXISTS by_source ON sessions (source_id);
 """
+_SUFFIXES = ("", "-wal", "-shm")
 _RUNNING = "SELECT session_id FROM sessions WHERE running = 1"
-_PUT = "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+_PUT = "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Catalog:
         try:
             with self._lock, self._connection:
                 if session and row and stamp:
-                    self._write(row, stamp, is_listed(session))
+                    self._write(row, stamp, is_listed(session), _source_id(session))
                     words.put(self._connection, session)
                 else:
                     self._remove(session_id)
@@ -125,6 +127,15 @@ class Catalog:
         """The newest places where the words of `query` stand, of any line. `InvalidRequest`: no words."""
         return self._healed(lambda: self._find(query, limit, before))
 
+    def copies_of(self, session_id: str) -> list[str]:
+        """The sessions that were copied from this one by branch or duplicate."""
+        query = "SELECT session_id FROM sessions WHERE source_id = ?"
+        return [row[0] for row in self._healed(lambda: self._read(query, [session_id]))]
+
+    def scrub(self) -> None:
+        """Leave nothing in its files of words that it does not hold any more."""
+        self._healed(self._scrub)
+
     def running(self) -> list[str]:
         """The sessions whose file names a running turn."""
         return [row[0] for row in self._healed(lambda: self._read(_RUNNING))]
@@ -148,6 +159,15 @@ class Catalog:
         )
         rows = [_row(entry[3]) for entry in found[:limit]]
         return Page(rows, _cursor(found[limit - 1][:3]) if len(found) > limit else None, total)
+
+    def _scrub(self) -> None:
+        for suffix in _SUFFIXES:
+            self._path.with_name(f"{self._path.name}.damaged{suffix}").unlink(missing_ok=True)
+        with self._lock:
+            words.merge(self._connection)
+            self._connection.commit()
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _find(self, query: str, limit: int, before: int | None) -> list[Hit]:
         with self._lock:
@@ -189,7 +209,7 @@ class Catalog:
 
     def _open_anew(self) -> sqlite3.Connection:
         try:
-            for suffix in ("", "-wal", "-shm"):
+            for suffix in _SUFFIXES:
                 path = self._path.with_name(self._path.name + suffix)
                 if path.exists():
                     path.replace(self._path.with_name(f"{self._path.name}.damaged{suffix}"))
@@ -205,15 +225,15 @@ class Catalog:
             self._remove(session_id)
         except TalariaError as exc:
             log.warning("session file %s.json: %s", session_id, exc)
-            self._write(_damaged_row(session_id, stamp), stamp, True)
+            self._write(_damaged_row(session_id, stamp), stamp, True, None)
             words.remove(self._connection, session_id)
         else:
-            self._write(row_of(session), stamp, is_listed(session))
+            self._write(row_of(session), stamp, is_listed(session), _source_id(session))
             words.rewrite(self._connection, session)
 
-    def _write(self, row: Row, stamp: Stamp, listed: bool) -> None:
+    def _write(self, row: Row, stamp: Stamp, listed: bool, source_id: str | None) -> None:
         """Write a row with the stamp of its file."""
-        flags = (listed, row.pinned, row.archived, row.updated_at, row.damaged, row.running)
+        flags = (listed, row.pinned, row.archived, row.updated_at, row.damaged, row.running, source_id)
         self._connection.execute(_PUT, (row.session_id, *flags, *stamp, orjson.dumps(row).decode()))
 
     def _remove(self, session_id: str) -> None:
@@ -284,6 +304,11 @@ def row_of(session: Session) -> Row:
 def is_listed(session: Session) -> bool:
     """Whether a list shows the session: it holds something, or somebody named it or put text in its queue."""
     return bool(session.messages or session.queue or session.title)
+
+
+def _source_id(session: Session) -> str | None:
+    source_id = (session.parent or {}).get("session_id")
+    return source_id if isinstance(source_id, str) else None
 
 
 def _damaged_row(session_id: str, stamp: Stamp) -> Row:

@@ -146,7 +146,7 @@ class SessionStore:
             kept = self.trashed(session_id)
             if not kept:
                 raise NotFound()
-            session = codec.decode(kept[-1].path.read_bytes())
+            session = self.load_trashed(kept[-1])
             files.move(kept[-1].path, path)
             self._announce(session)
             return session
@@ -161,6 +161,24 @@ class SessionStore:
             if is_ours and not path.is_dir():
                 found.append(Trashed(name, float(seconds), path))
         return sorted(found, key=lambda entry: entry.deleted_at)
+
+    def load_trashed(self, entry: Trashed) -> Session:
+        """A deleted session, not to be changed. Raises `NotFound`, `Damaged`, `NewerVersion`."""
+        try:
+            return codec.decode(entry.path.read_bytes())
+        except FileNotFoundError:
+            raise NotFound() from None
+        except OSError as exc:
+            raise Damaged(f"The file of this chat cannot be read ({exc.strerror}).") from exc
+
+    @contextmanager
+    def edit_trashed(self, entry: Trashed) -> Iterator[Session]:
+        """Change a deleted session where it lies, for an erase. Raises what `edit` raises."""
+        with self._locks.hold(entry.session_id):
+            before = self.load_trashed(entry)
+            session = before.copy()
+            yield session
+            self._write(entry.path, before, session)
 
     def purge(self, *, session_id: str | None = None, older_than: float | None = None) -> int:
         """Remove deleted sessions for ever: one, those deleted before a time, or all; how many."""
@@ -180,16 +198,21 @@ class SessionStore:
         return files.sweep_temporaries(self._folder)
 
     def _save(self, before: Session, session: Session) -> None:
+        if self._write(self.path(session.session_id), before, session):
+            self._announce(session)
+
+    def _write(self, path: Path, before: Session, session: Session) -> bool:
+        """Put a changed session into its file; False where nothing has changed."""
         if session == before:
-            return
+            return False
         if is_shorter(session, before):
             raise RuntimeError(f"a save of {session.session_id} would lose messages; nothing was written")
         if seen_by_readers(session) != seen_by_readers(before):
             session.revision = before.revision + 1
         if seen_by_runs(session) != seen_by_runs(before):
             session.execution_generation = before.execution_generation + 1
-        files.write_whole(self.path(session.session_id), codec.encode(session), self._checkpoint)
-        self._announce(session)
+        files.write_whole(path, codec.encode(session), self._checkpoint)
+        return True
 
     def _announce(self, session: Session) -> None:
         stamp = stamp_of(self.path(session.session_id))

@@ -71,6 +71,11 @@ def remove(connection: sqlite3.Connection, session_id: str) -> None:
     connection.execute("DELETE FROM places WHERE session_id = ?", [session_id])
 
 
+def merge(connection: sqlite3.Connection) -> None:
+    """Bring the index into one piece; words that were removed leave it only now."""
+    connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+
+
 def find(connection: sqlite3.Connection, query: str, limit: int, before: int | None = None) -> list[Hit]:
     """The newest titles and messages with all words of `query`, below the place `before`.
 

@@ -147,6 +147,15 @@ class TurnRunner:
             live.stop.request()
             live.end("cancel", {"message_ids": [], "revision": session.revision if session else 0})
 
+    def forget(self, session_ids: Iterable[str]) -> None:
+        """Drop what journals and the hub still hold of turns that have ended in these sessions."""
+        for session_id in session_ids:
+            live = self._table.get(session_id)
+            for _, turn_id in [entry for entry in self._journal.entries() if entry[0] == session_id]:
+                if live is None or live.turn_id != turn_id:
+                    self._journal.remove(session_id, turn_id)
+            self._hub.forget(session_id)
+
     def active(self, session_id: str) -> LiveTurn | None:
         """The turn that runs in a session now."""
         return self._table.get(session_id)

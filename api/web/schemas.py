@@ -159,6 +159,16 @@ class BranchAnswer(BaseModel):
     session_id: str
     title: str
     parent_session_id: str
+    revision: int
+
+
+class EraseAnswer(BaseModel):
+    """`copies` are the copies of the message that were erased with it; `original` what it was copied from."""
+
+    ok: bool
+    copies: list[dict[str, Any]]
+    original: dict[str, Any] | None
+    revision: int
 
 
 class UsageAnswer(BaseModel):

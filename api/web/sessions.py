@@ -11,6 +11,7 @@ from api.sessions import tree
 from api.sessions.catalog import Catalog, row_of
 from api.sessions.codec import message_to_json, record_to_json
 from api.sessions.content import text_of
+from api.sessions.copying import original_of
 from api.sessions.model import Session
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
@@ -55,9 +56,11 @@ def _add_changing(bp: APIBlueprint, ops: SessionOps, runner: TurnRunner) -> None
 
     @bp.post("/api/session/branch", responses={201: s.BranchAnswer})
     def branch(body: s.BranchBody) -> Any:
-        twin = ops.branch(body.session_id, body.message_id, body.title)
-        answer = {"session_id": twin.session_id, "title": twin.title}
-        return answer | {"parent_session_id": body.session_id}, 201
+        return _copied(ops.branch(body.session_id, body.message_id, body.title)), 201
+
+    @bp.post("/api/session/duplicate", responses={201: s.BranchAnswer})
+    def duplicate(body: s.BranchBody) -> Any:
+        return _copied(ops.duplicate(body.session_id, body.message_id, body.title)), 201
 
     @bp.post("/api/session/rename", responses={200: s.OkSessionAnswer})
     def rename(body: s.RenameBody) -> Any:
@@ -81,7 +84,27 @@ def _add_changing(bp: APIBlueprint, ops: SessionOps, runner: TurnRunner) -> None
         return changed(ops.see(body.session_id, body.message_id))
 
 
+def _copied(twin: Session) -> dict[str, Any]:
+    parent = twin.parent or {}
+    return {
+        "session_id": twin.session_id,
+        "title": twin.title,
+        "parent_session_id": parent["session_id"],
+        "revision": twin.revision,
+    }
+
+
 def _add_deleting(bp: APIBlueprint, store: SessionStore, ops: SessionOps, runner: TurnRunner) -> None:
+    @bp.post("/api/session/erase", responses={200: s.EraseAnswer})
+    def erase(body: s.MessageBody) -> Any:
+        session, copies = ops.erase(body.session_id, body.message_id, body.expected_revision)
+        return {
+            "ok": True,
+            "copies": [{"session_id": name, "message_id": copied} for name, copied in copies],
+            "original": original_of(session, body.message_id),
+            "revision": session.revision,
+        }
+
     @bp.post("/api/session/delete", responses={200: s.DeleteAnswer})
     def delete(body: s.SessionBody) -> Any:
         runner.delete(body.session_id)
@@ -108,7 +131,7 @@ def _metadata(session: Session, runner: TurnRunner) -> dict[str, Any]:
     return row | {
         "running": live is not None,
         "system_prompt": session.system_prompt,
-        "parent": session.parent,
+        "parent": _parent(session),
         "head": session.head,
         "active_turn": {"turn_id": live.turn_id, "stream_id": live.turn.stream_id} if live else None,
         "queue": [record_to_json(item) for item in session.queue],
@@ -116,6 +139,12 @@ def _metadata(session: Session, runner: TurnRunner) -> dict[str, Any]:
         "can_redo": bool(session.redo),
         "message_count": count_messages(session.line()),
     }
+
+
+def _parent(session: Session) -> dict[str, Any] | None:
+    return (
+        {name: session.parent.get(name) for name in ("session_id", "message_id")} if session.parent else None
+    )
 
 
 def _messages(session: Session, before: int | None, limit: int | None) -> list[dict[str, Any]]:

@@ -1,0 +1,85 @@
+"""Erase: the words of one message become `[erased]`, in its session and in every copy of it."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
+
+from api.errors import NotFound, TalariaError
+from api.sessions.catalog import Catalog
+from api.sessions.copying import copied_as
+from api.sessions.model import ERASED, Session
+from api.sessions.store import SessionStore
+
+_WITHOUT_WORDS = ("tool_call_id", "name", "status", "kind", "covers", "is_error", "source")
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """Where a copy of a message lies, and the way to change it."""
+
+    place: Place
+    edit: AbstractContextManager[Session]
+
+
+def erase(session: Session, message_id: int) -> None:
+    """Take the words out of a message, its reasoning, attachments and the arguments of its calls too.
+
+    A title that was made of the conversation goes with them. Raises `NotFound`.
+    """
+    message = session.message(message_id)
+    extra = {name: message.extra[name] for name in _WITHOUT_WORDS if name in message.extra}
+    if message.extra.get("tool_calls"):
+        extra["tool_calls"] = [_without_arguments(call) for call in message.extra["tool_calls"]]
+    session.messages[message_id - 1] = replace(message, content=ERASED, extra=extra)
+    if session.title_source == "auto":
+        session.title = ""
+
+
+def _without_arguments(call: dict[str, object]) -> dict[str, object]:
+    function = call.get("function")
+    name = function.get("name") if isinstance(function, dict) else None
+    return {"id": call["id"], "type": "function", "function": {"name": name, "arguments": "{}"}}
+
+
+class Eraser:
+    """Finds a message and its copies wherever they lie: session files, the trash, the catalog."""
+
+    def __init__(self, store: SessionStore, catalog: Catalog) -> None:
+        self._store = store
+        self._catalog = catalog
+
+    def spread(self, session_id: str, message_id: int) -> list[Place]:
+        """Erase all copies of a message, and copies of those; the places where they lay.
+
+        Damaged files are left as they are. Raises `StorageFailed`.
+        """
+        done: list[Place] = []
+        sources = [(session_id, message_id)]
+        while sources:
+            source = sources.pop()
+            while found := [copy for copy in self._copies(*source) if copy.place not in done]:
+                for copy in found:
+                    # A copy that is deleted or restored meanwhile is found at its new place.
+                    with suppress(NotFound), copy.edit as session:
+                        erase(session, copy.place[1])
+                        done.append(copy.place)
+                        sources.append(copy.place)
+        return done
+
+    def scrub(self) -> None:
+        """Leave nothing of erased words in the files of the catalog."""
+        self._catalog.scrub()
+
+    def _copies(self, session_id: str, message_id: int) -> Iterator[_Copy]:
+        for name in self._catalog.copies_of(session_id):
+            with suppress(TalariaError):
+                copied = copied_as(self._store.load(name), session_id, message_id)
+                if copied:
+                    yield _Copy((name, copied), self._store.edit(name))
+        for entry in self._store.trashed():
+            with suppress(TalariaError):
+                copied = copied_as(self._store.load_trashed(entry), session_id, message_id)
+                if copied:
+                    yield _Copy((entry.session_id, copied), self._store.edit_trashed(entry))
