@@ -12,11 +12,12 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from api import __version__, errors
 from api.services import Services
-from api.web import auth, commands, history, page, queue, search, sessions, system, turns
+from api.web import auth, commands, drafts, history, labels, page, queue, search, sessions, system, turns
 from api.web.body import OrjsonProvider
 from api.web.commands import CommandRoom
 from api.web.gate import Gate
 from api.web.schemas import ErrorAnswer
+from api.web.shown import Shown
 from api.web.streams import Streams
 
 log = logging.getLogger(__name__)
@@ -48,10 +49,13 @@ def create_app(services: Services, gate: Gate) -> Flask:
     room = CommandRoom(v.commands, v.store, v.ops, v.runner)
     app.register_blueprint(page.blueprint())
     app.register_api(auth.blueprint(v.auth))
-    app.register_api(sessions.blueprint(v.store, v.catalog, v.ops, v.runner, v.clock))
+    shown = Shown(v.runner, v.drafts)
+    app.register_api(sessions.blueprint(v.store, v.catalog, v.ops, v.runner, v.clock, shown))
+    app.register_api(labels.blueprint(v.catalog, v.ops, shown))
+    app.register_api(drafts.blueprint(v.ops, shown))
     app.register_api(search.blueprint(v.search))
     app.register_api(history.blueprint(v.ops))
-    app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, room))
+    app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, room, v.drafts))
     app.register_api(queue.blueprint(v.ops, v.runner))
     app.register_api(commands.blueprint(room))
     app.register_api(system.blueprint(gate, v.agents, v.catalog, v.runner, v.hub, streams))

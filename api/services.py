@@ -20,6 +20,7 @@ from api.files import Checkpoint, make_folder, no_checkpoint
 from api.hub import Hub
 from api.session_ops import SessionOps, install, uninstall
 from api.sessions.catalog import Catalog
+from api.sessions.drafts import Drafts
 from api.sessions.erasing import Eraser
 from api.sessions.model import Session
 from api.sessions.search import Search
@@ -45,6 +46,7 @@ class Services:
     store: SessionStore
     catalog: Catalog
     search: Search
+    drafts: Drafts
     hub: Hub[Turn]
     agents: AgentPool
     runner: TurnRunner
@@ -68,6 +70,7 @@ class Services:
         """Purge what has lain in the trash for 30 days; empty sessions go there after a day."""
         now = self.clock.now()
         self.store.purge(older_than=now - TRASH_S)
+        self.drafts.sweep()
         for session_id in self.catalog.unlisted(before=now - EMPTY_S):
             self.runner.delete(session_id)
 
@@ -123,18 +126,30 @@ def build(
     """The objects of one process over a state folder; nothing runs yet."""
     state_dir = make_folder(settings.state_dir)
     workers, hub = Workers(), Hub[Turn](clock.new_id())
-    store = SessionStore(
-        state_dir, KeyedLocks(make_folder(state_dir / "locks")), clock, checkpoint=checkpoint
-    )
-    catalog = Catalog(state_dir / "catalog.db", store)
+    locks = KeyedLocks(make_folder(state_dir / "locks"))
+    store = SessionStore(state_dir, locks, clock, checkpoint=checkpoint)
+    drafts = Drafts(state_dir, store, locks, clock)
+    catalog = Catalog(state_dir / "catalog.db", store, drafts.has)
     pool = AgentPool(make_agents(settings, workers), settings.agent)
     runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers)
     store.on_saved(_announcer(catalog, hub))
-    ops = SessionOps(store, runner, pool, clock, Eraser(store, catalog))
+    ops = SessionOps(store, runner, pool, clock, Eraser(store, catalog), drafts)
     auth = Auth(access_token(settings), clock)
     search = Search(store, catalog)
     return Services(
-        settings, clock, workers, store, catalog, search, hub, pool, runner, ops, build_registry(), auth
+        settings,
+        clock,
+        workers,
+        store,
+        catalog,
+        search,
+        drafts,
+        hub,
+        pool,
+        runner,
+        ops,
+        build_registry(),
+        auth,
     )
 
 

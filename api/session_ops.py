@@ -8,13 +8,14 @@ from api.agents.pool import AgentPool
 from api.clock import Clock
 from api.errors import InvalidRequest, NotFound, NothingToRetry, NothingToUndo
 from api.sessions import tree
-from api.sessions.content import clean_title, preview, text_of
+from api.sessions.content import LABEL_LIMIT, clean_title, preview, text_of
 from api.sessions.copying import copy_line, copy_whole
+from api.sessions.drafts import Drafts
 from api.sessions.erasing import Eraser, Place, erase
-from api.sessions.model import Message, QueueItem, Session, TurnRecord
+from api.sessions.model import Message, QueueItem, Session
 from api.sessions.store import SessionStore
+from api.sessions.usage import by_model, context_tokens, spent
 from api.turns.runner import TurnRunner
-from api.turns.turn import COUNTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +60,30 @@ class SessionOps:
     """Creates, renames, undoes, restores … sessions: each method is one edit or one read."""
 
     def __init__(
-        self, store: SessionStore, runner: TurnRunner, agents: AgentPool, clock: Clock, eraser: Eraser
+        self,
+        store: SessionStore,
+        runner: TurnRunner,
+        agents: AgentPool,
+        clock: Clock,
+        eraser: Eraser,
+        drafts: Drafts,
     ) -> None:
         self._store = store
+        self._drafts = drafts
         self._eraser = eraser
         self._runner = runner
         self._agents = agents
         self._clock = clock
 
-    def new(self, title: str = "", agent: str | None = None, model: str | None = None) -> Session:
-        """An empty session. Raises `InvalidRequest` for an agent that nobody has."""
-        self._agents.get(agent)
+    def new(self, title: str = "", **about: str) -> Session:
+        """An empty session; `about` names agent, model, profile, workspace, personality, project.
+
+        Raises `InvalidRequest` for an agent that nobody has.
+        """
+        self._agents.get(about.get("agent"))
         now = self._clock.now()
-        session = Session(self._store.new_id(), created_at=now, updated_at=now, agent=agent, model=model)
+        session = Session(self._store.new_id(), created_at=now, updated_at=now, **about)  # type: ignore[arg-type]
+        session.project = _label(session.project)
         if clean_title(title):
             session.title, session.title_source = clean_title(title), "user"
         return self._store.create(session)
@@ -138,6 +150,25 @@ class SessionOps:
             for name, value in flags.items():
                 setattr(session, name, value)
         return session
+
+    def move(self, session_id: str, project: str | None, revision: int | None = None) -> Session:
+        """Put a chat into a project; None or a blank name takes it out."""
+        with self._store.edit(session_id, revision) as session:
+            session.project = _label(project)
+        return session
+
+    def tag(self, session_id: str, tags: Sequence[str], revision: int | None = None) -> Session:
+        """Give a chat these tags and no others, blank ones and repeats left out."""
+        with self._store.edit(session_id, revision) as session:
+            session.tags = [tag for tag in dict.fromkeys(map(_label, tags)) if tag]
+        return session
+
+    def draft(
+        self, session_id: str, text: str, attachments: Sequence[Any] = (), version: int | None = None
+    ) -> Session:
+        """Keep what somebody types; the session itself does not change. Raises `StaleRevision`."""
+        self._drafts.save(session_id, text, attachments, version)
+        return self._store.load(session_id)
 
     def see(self, session_id: str, message_id: int) -> Session:
         """Remember how far a person has read."""
@@ -218,11 +249,11 @@ class SessionOps:
         """What the conversation has spent; None where no provider gave numbers. Undo never lowers it."""
         session = self._store.load(session_id)
         info = self._agents.get(session.agent).info()
-        return spent_tokens(session) | {
+        return spent(session) | {
             "model": session.model or (info.models[0].id if info.models else None),
-            "context_tokens": _context_tokens(session),
+            "context_tokens": context_tokens(session),
             "context_limit": info.context_limit(session.model),
-            "by_model": _by_model(session),
+            "by_model": by_model(session),
         }
 
     def status(self, session_id: str) -> dict[str, Any]:
@@ -230,7 +261,7 @@ class SessionOps:
         session = self._store.load(session_id)
         live = self._runner.active(session_id)
         info = self._agents.get(session.agent).info()
-        spent = spent_tokens(session)
+        tokens = spent(session)
         return {
             "session_id": session.session_id,
             "title": session.title,
@@ -239,19 +270,23 @@ class SessionOps:
             "profile": session.profile,
             "workspace": session.workspace,
             "personality": session.personality,
-            "message_count": count_messages(session.line()),
+            "message_count": len(session.shown()),
             "created_at": session.created_at,
             "updated_at": session.updated_at,
             "agent_running": live is not None,
             "active_stream_id": live.turn.stream_id if live else None,
             "queued": len(session.queue),
-            "input_tokens": spent["input_tokens"],
-            "output_tokens": spent["output_tokens"],
-            "total_tokens": spent["total_tokens"],
-            "estimated_cost": spent["estimated_cost"],
-            "context_tokens": _context_tokens(session),
+            "input_tokens": tokens["input_tokens"],
+            "output_tokens": tokens["output_tokens"],
+            "total_tokens": tokens["total_tokens"],
+            "estimated_cost": tokens["estimated_cost"],
+            "context_tokens": context_tokens(session),
             "context_limit": info.context_limit(session.model),
         }
+
+
+def _label(name: str | None) -> str | None:
+    return clean_title(name or "", LABEL_LIMIT) or None
 
 
 def _waiting(session: Session, turn_id: str) -> QueueItem:
@@ -260,48 +295,6 @@ def _waiting(session: Session, turn_id: str) -> QueueItem:
         if turn_id in (item.turn_id, item.client_id):
             return item
     raise NotFound("This text does not wait any more.")
-
-
-def count_messages(line: Sequence[Message]) -> int:
-    """The messages that a person counts: typed ones and replies."""
-    return sum(message.is_typed or message.role == "assistant" for message in line)
-
-
-def _context_tokens(session: Session) -> int | None:
-    """How full the context was after the last turn that said so."""
-    last = next((turn.usage for turn in reversed(session.turns) if turn.usage), None) or {}
-    return last.get("context_tokens")
-
-
-def _by_model(session: Session) -> list[dict[str, Any]]:
-    models = sorted({turn.model or "" for turn in session.turns})
-    return [
-        {"model": model or None, **_spent([turn for turn in session.turns if (turn.model or "") == model])}
-        for model in models
-    ]
-
-
-def spent_tokens(session: Session) -> dict[str, Any]:
-    """Sums over every turn there was; None where no turn gave a number. Undo never lowers them."""
-    return _spent(session.turns)
-
-
-def _spent(turns: Sequence[TurnRecord]) -> dict[str, Any]:
-    usages = [turn.usage or {} for turn in turns]
-    spent: dict[str, Any] = {name: _sum(usage.get(name) for usage in usages) for name in COUNTS}
-    spent["total_tokens"] = _sum((spent["input_tokens"], spent["output_tokens"]))
-    spent["estimated_cost"] = _sum(usage.get("cost") for usage in usages)
-    spent["cost_status"] = "unknown" if spent["estimated_cost"] is None else "estimated"
-    spent["turns"] = len(turns)
-    spent["unknown_turns"] = sum(
-        turn.state != "running" and (turn.usage or {}).get("input_tokens") is None for turn in turns
-    )
-    return spent
-
-
-def _sum(numbers: Any) -> Any:
-    known = [n for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
-    return sum(known) if known else None
 
 
 def parse_count(text: str, what: str) -> int:

@@ -14,6 +14,7 @@ from api.concurrency import KeyedLocks, Workers
 from api.files import make_folder
 from api.hub import Hub
 from api.sessions.catalog import Catalog
+from api.sessions.drafts import Drafts
 from api.sessions.model import Session
 from api.sessions.store import SessionStore
 from api.turns.journal import Journal
@@ -67,7 +68,8 @@ def build_house(state_dir: Path, **store_options: object) -> House:
     clock, workers, hub = Clock(), Workers(), Hub[Turn]("boot-test")
     locks = KeyedLocks(make_folder(state_dir / "locks"))
     store = SessionStore(state_dir, locks, clock, **store_options)  # type: ignore[arg-type]
-    catalog = Catalog(state_dir / "catalog.db", store)
+    drafts = Drafts(state_dir, store, locks, clock)
+    catalog = Catalog(state_dir / "catalog.db", store, drafts.has)
     store.on_saved(catalog.put)
     journal, agent = Journal(state_dir), ScriptedAgent()
     runner = TurnRunner(store, hub, journal, AgentPool({"scripted": agent}, "scripted"), clock, workers)

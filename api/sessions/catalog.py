@@ -2,7 +2,7 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,12 +72,40 @@ class Page:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which sessions a list shows; None stands for all."""
+
+    project: str | None = None
+    tag: str | None = None
+    pinned: bool | None = None
+
+    def sql(self) -> tuple[str, list[Any]]:
+        """Conditions for the table of sessions, and their values."""
+        conditions = {
+            " AND json_extract(row, '$.project') = ?": self.project,
+            " AND EXISTS (SELECT 1 FROM json_each(row, '$.tags') WHERE value = ?)": self.tag,
+            " AND pinned = ?": self.pinned,
+        }
+        chosen = {text: value for text, value in conditions.items() if value is not None}
+        return "".join(chosen), list(chosen.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How many sessions each project and each tag has."""
+
+    projects: Mapping[str, int]
+    tags: Mapping[str, int]
+
+
 class Catalog:
     """The list of sessions. An error in it never fails a change of a session: it is put right when read."""
 
-    def __init__(self, path: Path, store: SessionStore) -> None:
+    def __init__(self, path: Path, store: SessionStore, has_draft: Callable[[str], bool]) -> None:
         self._path = path
         self._store = store
+        self._has_draft = has_draft
         self._lock = new_lock()
         self._stale = True
         self._connection = self._open()
@@ -88,7 +116,7 @@ class Catalog:
         try:
             with self._lock, self._connection:
                 if session and row and stamp:
-                    self._write(row, stamp, is_listed(session), _source_id(session))
+                    self._write(row, stamp, self._is_listed(session), _source_id(session))
                     words.put(self._connection, session)
                 else:
                     self._remove(session_id)
@@ -111,10 +139,22 @@ class Catalog:
             for session_id in changed:
                 self._write_from_file(session_id, on_disk[session_id])
 
-    def page(self, limit: int = 50, before: str | None = None, archived: bool = False) -> Page:
+    def page(
+        self, limit: int = 50, before: str | None = None, archived: bool = False, only: Filter = Filter()
+    ) -> Page:
         """Listed sessions, pinned ones first, then by newest activity. A bad `before`: `InvalidRequest`."""
         after, values = ("", []) if before is None else _after(before)
-        return self._healed(lambda: self._page(limit, after, values, archived))
+        where, chosen = only.sql()
+        return self._healed(lambda: self._page(limit, after, values, (where, [archived, *chosen])))
+
+    def facets(self) -> Facets:
+        """The projects and tags of all listed sessions, each with the number of its sessions."""
+        return self._healed(self._facets)
+
+    def active_since(self, time_s: float) -> list[str]:
+        """The sessions, listed or not, in which something was said since a time in Unix seconds."""
+        query = "SELECT session_id FROM sessions WHERE updated_at >= ?"
+        return [row[0] for row in self._healed(lambda: self._read(query, [time_s]))]
 
     def row(self, session_id: str) -> Row | None:
         """The row of one session, listed or not; None where there is none."""
@@ -149,16 +189,27 @@ class Catalog:
         with self._lock:
             self._connection.close()
 
-    def _page(self, limit: int, after: str, values: list[Any], archived: bool) -> Page:
-        where = "FROM sessions WHERE listed = 1 AND archived = ?"
-        total = self._read(f"SELECT count(*) {where}", [archived])[0][0]
+    def _page(self, limit: int, after: str, values: list[Any], chosen: tuple[str, list[Any]]) -> Page:
+        where = f"FROM sessions WHERE listed = 1 AND archived = ?{chosen[0]}"
+        total = self._read(f"SELECT count(*) {where}", chosen[1])[0][0]
         found = self._read(
             f"SELECT pinned, updated_at, session_id, row {where}{after}"
             " ORDER BY pinned DESC, updated_at DESC, session_id DESC LIMIT ?",
-            [archived, *values, limit + 1],
+            [*chosen[1], *values, limit + 1],
         )
         rows = [_row(entry[3]) for entry in found[:limit]]
         return Page(rows, _cursor(found[limit - 1][:3]) if len(found) > limit else None, total)
+
+    def _facets(self) -> Facets:
+        projects = self._read(
+            "SELECT json_extract(row, '$.project') AS name, count(*) FROM sessions"
+            " WHERE listed = 1 AND name IS NOT NULL GROUP BY name ORDER BY name"
+        )
+        tags = self._read(
+            "SELECT tag.value, count(*) FROM sessions, json_each(row, '$.tags') AS tag"
+            " WHERE listed = 1 GROUP BY tag.value ORDER BY tag.value"
+        )
+        return Facets(dict(projects), dict(tags))
 
     def _scrub(self) -> None:
         for suffix in _SUFFIXES:
@@ -228,13 +279,18 @@ class Catalog:
             self._write(_damaged_row(session_id, stamp), stamp, True, None)
             words.remove(self._connection, session_id)
         else:
-            self._write(row_of(session), stamp, is_listed(session), _source_id(session))
+            self._write(row_of(session), stamp, self._is_listed(session), _source_id(session))
             words.rewrite(self._connection, session)
 
     def _write(self, row: Row, stamp: Stamp, listed: bool, source_id: str | None) -> None:
         """Write a row with the stamp of its file."""
         flags = (listed, row.pinned, row.archived, row.updated_at, row.damaged, row.running, source_id)
         self._connection.execute(_PUT, (row.session_id, *flags, *stamp, orjson.dumps(row).decode()))
+
+    def _is_listed(self, session: Session) -> bool:
+        """Whether a list shows the session: it holds something, or somebody has named it or types in it."""
+        has_something = session.messages or session.queue or session.title
+        return bool(has_something) or self._has_draft(session.session_id)
 
     def _remove(self, session_id: str) -> None:
         self._connection.execute("DELETE FROM sessions WHERE session_id = ?", [session_id])
@@ -278,7 +334,7 @@ def _row(text: str) -> Row:
 
 def row_of(session: Session) -> Row:
     """The row that a list shows for a session."""
-    shown = [m for m in session.line() if m.is_typed or m.role == "assistant"]
+    shown = session.shown()
     last_reply = next((m.id for m in reversed(shown) if m.role == "assistant"), 0)
     return Row(
         session_id=session.session_id,
@@ -299,11 +355,6 @@ def row_of(session: Session) -> Row:
         unread=last_reply > session.seen,
         revision=session.revision,
     )
-
-
-def is_listed(session: Session) -> bool:
-    """Whether a list shows the session: it holds something, or somebody named it or put text in its queue."""
-    return bool(session.messages or session.queue or session.title)
 
 
 def _source_id(session: Session) -> str | None:

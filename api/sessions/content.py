@@ -6,6 +6,7 @@ from typing import Any
 import regex
 
 TITLE_LIMIT = 200
+LABEL_LIMIT = 60
 AUTO_TITLE_LIMIT = 60
 PREVIEW_LIMIT = 40
 SNIPPET_LIMIT = 120

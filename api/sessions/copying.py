@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from api.errors import InvalidRequest
-from api.sessions.model import Message, Session
+from api.sessions.model import COPIED, Message, Session
 
 _KEPT = (
     *("agent", "endpoint", "model", "profile", "workspace", "cwd", "personality", "system_prompt"),
@@ -95,7 +95,7 @@ def _copy_turns(source: Session, twin: Session, new_ids: Mapping[int, int]) -> N
     running = source.active_turn.turn_id if source.active_turn else None
     nothing = {"usage": None, "client_id": None, "generation": None, "owner": None, "memory": None}
     twin.turns = [
-        replace(turn, user=new_ids[turn.user], **nothing)  # type: ignore[arg-type]
+        replace(turn, user=new_ids[turn.user], extra={**turn.extra, COPIED: True}, **nothing)  # type: ignore[arg-type]
         for turn in source.turns
         if turn.id in kept and turn.id != running and turn.user in new_ids
     ]

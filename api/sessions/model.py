@@ -10,6 +10,7 @@ from api.errors import NotFound
 
 SCHEMA_VERSION = 1
 ERASED = "[erased]"
+COPIED = "copied"
 RUNNING, DONE, STOPPED, FAILED, INTERRUPTED = "running", "done", "stopped", "failed", "interrupted"
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,127}\Z")
@@ -63,6 +64,11 @@ class TurnRecord:
     owner: str | None = None
     memory: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether it ran in the chat that this one was copied from, and was paid there."""
+        return bool(self.extra.get(COPIED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +204,10 @@ class Session:
         place = self.turns.index(self.turn(turn_id))
         self.turns[place] = replace(self.turns[place], **changes)
         return self.turns[place]
+
+    def shown(self) -> list[Message]:
+        """What a person counts on the active line: typed messages and replies."""
+        return [message for message in self.line() if message.is_typed or message.role == "assistant"]
 
     def last_typed(self) -> Message | None:
         """The last message on the active line that a person wrote."""

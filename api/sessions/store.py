@@ -77,7 +77,7 @@ class SessionStore:
             files.create_whole(self.path(session.session_id), codec.encode(session))
         except FileExistsError:
             raise Conflict("A chat with this id exists.") from None
-        self._announce(session)
+        self._announce_saved(session)
         return session
 
     def load(self, session_id: str) -> Session:
@@ -148,7 +148,7 @@ class SessionStore:
                 raise NotFound()
             session = self.load_trashed(kept[-1])
             files.move(kept[-1].path, path)
-            self._announce(session)
+            self._announce_saved(session)
             return session
 
     def trashed(self, session_id: str | None = None) -> list[Trashed]:
@@ -199,7 +199,7 @@ class SessionStore:
 
     def _save(self, before: Session, session: Session) -> None:
         if self._write(self.path(session.session_id), before, session):
-            self._announce(session)
+            self._announce_saved(session)
 
     def _write(self, path: Path, before: Session, session: Session) -> bool:
         """Put a changed session into its file; False where nothing has changed."""
@@ -214,7 +214,11 @@ class SessionStore:
         files.write_whole(path, codec.encode(session), self._checkpoint)
         return True
 
-    def _announce(self, session: Session) -> None:
+    def announce(self, session_id: str) -> None:
+        """Tell of a session that is as it was while what belongs to it has changed; under its lock."""
+        self._tell(session_id, self.load(session_id), stamp_of(self.path(session_id)))
+
+    def _announce_saved(self, session: Session) -> None:
         stamp = stamp_of(self.path(session.session_id))
         self._cache.put(session.session_id, stamp, session, stamp[1])
         self._tell(session.session_id, session, stamp)

@@ -7,8 +7,7 @@ from typing import Any
 import orjson
 
 from api.events import Event
-
-COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
+from api.sessions.usage import COUNTS
 
 
 @dataclass(frozen=True, slots=True)

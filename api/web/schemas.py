@@ -120,6 +120,10 @@ class NewBody(Body):
     title: Title = ""
     agent: Name | None = None
     model: Name | None = None
+    profile: Name | None = None
+    project: Name | None = None
+    workspace: Annotated[str, Field(max_length=4096)] | None = None
+    personality: Annotated[str, Field(max_length=20_000)] | None = None
 
 
 class SessionAnswer(BaseModel):
@@ -129,12 +133,16 @@ class SessionAnswer(BaseModel):
 class OkSessionAnswer(BaseModel):
     ok: bool
     session: dict[str, Any]
+    revision: int
 
 
 class ListQuery(BaseModel):
     limit: Annotated[int, Field(ge=1, le=500)] = 50
     before: Annotated[str, Field(max_length=1000)] | None = None
     archived: bool = False
+    project: Name | None = None
+    tag: Name | None = None
+    pinned: bool | None = None
 
 
 class ListAnswer(BaseModel):
@@ -193,14 +201,6 @@ class UpdateBody(SessionBody):
     workspace: Annotated[str, Field(max_length=4096)] | None = None
     personality: Annotated[str, Field(max_length=20_000)] | None = None
     system_prompt: Annotated[str, Field(max_length=100_000)] | None = None
-
-
-class PinBody(SessionBody):
-    pinned: StrictBool
-
-
-class ArchiveBody(SessionBody):
-    archived: StrictBool
 
 
 class CountBody(SessionBody):

@@ -1,4 +1,4 @@
-"""Sessions over HTTP: make, list, open, mark, delete."""
+"""Sessions over HTTP: make, list, open, copy, erase, delete."""
 
 from dataclasses import asdict
 from typing import Any
@@ -6,53 +6,54 @@ from typing import Any
 from flask_openapi3.blueprint import APIBlueprint
 
 from api.clock import Clock
-from api.session_ops import SessionOps, count_messages
+from api.session_ops import SessionOps
 from api.sessions import tree
-from api.sessions.catalog import Catalog, row_of
-from api.sessions.codec import message_to_json, record_to_json
+from api.sessions.catalog import Catalog, Filter
+from api.sessions.codec import message_to_json
 from api.sessions.content import text_of
 from api.sessions.copying import original_of
 from api.sessions.model import Session
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
 from api.web import schemas as s
+from api.web.shown import Shown
 
 
 def blueprint(
-    store: SessionStore, catalog: Catalog, ops: SessionOps, runner: TurnRunner, clock: Clock
+    store: SessionStore, catalog: Catalog, ops: SessionOps, runner: TurnRunner, clock: Clock, shown: Shown
 ) -> APIBlueprint:
     bp = APIBlueprint("sessions", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
-    _add_reading(bp, store, catalog, runner, clock)
-    _add_changing(bp, ops, runner)
-    _add_deleting(bp, store, ops, runner)
+    _add_reading(bp, store, catalog, runner, clock, shown)
+    _add_making(bp, ops, shown)
+    _add_changing(bp, ops, shown)
+    _add_deleting(bp, store, ops, runner, shown)
     return bp
 
 
 def _add_reading(
-    bp: APIBlueprint, store: SessionStore, catalog: Catalog, runner: TurnRunner, clock: Clock
+    bp: APIBlueprint, store: SessionStore, catalog: Catalog, runner: TurnRunner, clock: Clock, shown: Shown
 ) -> None:
     @bp.get("/api/sessions", responses={200: s.ListAnswer})
     def list_sessions(query: s.ListQuery) -> Any:
-        page = catalog.page(query.limit, query.before, query.archived)
+        only = Filter(query.project, query.tag, query.pinned)
+        page = catalog.page(query.limit, query.before, query.archived, only)
         rows = [asdict(row) | {"running": runner.active(row.session_id) is not None} for row in page.rows]
         return {"sessions": rows, "next": page.next, "total": page.total, "server_time": clock.now()}
 
     @bp.get("/api/session", responses={200: s.SessionAnswer})
     def get(query: s.SessionGetQuery) -> Any:
         session = store.load(query.session_id)
-        answer = _metadata(session, runner)
+        answer = shown.session(session)
         if query.messages:
             answer["messages"] = _messages(session, query.before, query.limit)
         return {"session": answer}
 
 
-def _add_changing(bp: APIBlueprint, ops: SessionOps, runner: TurnRunner) -> None:
-    def changed(session: Session) -> Any:
-        return {"ok": True, "session": _metadata(session, runner)}
-
+def _add_making(bp: APIBlueprint, ops: SessionOps, shown: Shown) -> None:
     @bp.post("/api/session/new", responses={201: s.SessionAnswer})
     def new(body: s.NewBody) -> Any:
-        return {"session": _metadata(ops.new(body.title, body.agent, body.model), runner)}, 201
+        about = body.model_dump(exclude={"title"}, exclude_none=True)
+        return {"session": shown.session(ops.new(body.title, **about))}, 201
 
     @bp.post("/api/session/branch", responses={201: s.BranchAnswer})
     def branch(body: s.BranchBody) -> Any:
@@ -62,26 +63,16 @@ def _add_changing(bp: APIBlueprint, ops: SessionOps, runner: TurnRunner) -> None
     def duplicate(body: s.BranchBody) -> Any:
         return _copied(ops.duplicate(body.session_id, body.message_id, body.title)), 201
 
+
+def _add_changing(bp: APIBlueprint, ops: SessionOps, shown: Shown) -> None:
     @bp.post("/api/session/rename", responses={200: s.OkSessionAnswer})
     def rename(body: s.RenameBody) -> Any:
-        return changed(ops.rename(body.session_id, body.title, body.expected_revision))
+        return shown.changed(ops.rename(body.session_id, body.title, body.expected_revision))
 
     @bp.post("/api/session/update", responses={200: s.OkSessionAnswer})
     def update(body: s.UpdateBody) -> Any:
         changes = body.model_dump(exclude_unset=True, exclude={"session_id", "expected_revision"})
-        return changed(ops.update(body.session_id, changes, body.expected_revision))
-
-    @bp.post("/api/session/pin", responses={200: s.OkSessionAnswer})
-    def pin(body: s.PinBody) -> Any:
-        return changed(ops.mark(body.session_id, body.expected_revision, pinned=body.pinned))
-
-    @bp.post("/api/session/archive", responses={200: s.OkSessionAnswer})
-    def archive(body: s.ArchiveBody) -> Any:
-        return changed(ops.mark(body.session_id, body.expected_revision, archived=body.archived))
-
-    @bp.post("/api/session/seen", responses={200: s.OkSessionAnswer})
-    def seen(body: s.MessageBody) -> Any:
-        return changed(ops.see(body.session_id, body.message_id))
+        return shown.changed(ops.update(body.session_id, changes, body.expected_revision))
 
 
 def _copied(twin: Session) -> dict[str, Any]:
@@ -94,7 +85,9 @@ def _copied(twin: Session) -> dict[str, Any]:
     }
 
 
-def _add_deleting(bp: APIBlueprint, store: SessionStore, ops: SessionOps, runner: TurnRunner) -> None:
+def _add_deleting(
+    bp: APIBlueprint, store: SessionStore, ops: SessionOps, runner: TurnRunner, shown: Shown
+) -> None:
     @bp.post("/api/session/erase", responses={200: s.EraseAnswer})
     def erase(body: s.MessageBody) -> Any:
         session, copies = ops.erase(body.session_id, body.message_id, body.expected_revision)
@@ -112,7 +105,7 @@ def _add_deleting(bp: APIBlueprint, store: SessionStore, ops: SessionOps, runner
 
     @bp.post("/api/session/restore", responses={200: s.OkSessionAnswer})
     def restore(body: s.SessionBody) -> Any:
-        return {"ok": True, "session": _metadata(ops.restore(body.session_id), runner)}
+        return shown.changed(ops.restore(body.session_id))
 
     @bp.get("/api/trash", responses={200: s.TrashAnswer})
     def trash() -> Any:
@@ -122,29 +115,6 @@ def _add_deleting(bp: APIBlueprint, store: SessionStore, ops: SessionOps, runner
     @bp.post("/api/trash/purge", responses={200: s.PurgeAnswer})
     def purge(body: s.PurgeBody) -> Any:
         return {"ok": True, "purged": ops.purge(body.session_id)}
-
-
-def _metadata(session: Session, runner: TurnRunner) -> dict[str, Any]:
-    """A session without its messages, as a page shows it."""
-    row = asdict(row_of(session))
-    live = runner.active(session.session_id)
-    return row | {
-        "running": live is not None,
-        "system_prompt": session.system_prompt,
-        "parent": _parent(session),
-        "head": session.head,
-        "active_turn": {"turn_id": live.turn_id, "stream_id": live.turn.stream_id} if live else None,
-        "queue": [record_to_json(item) for item in session.queue],
-        "can_undo": session.last_typed() is not None,
-        "can_redo": bool(session.redo),
-        "message_count": count_messages(session.line()),
-    }
-
-
-def _parent(session: Session) -> dict[str, Any] | None:
-    return (
-        {name: session.parent.get(name) for name in ("session_id", "message_id")} if session.parent else None
-    )
 
 
 def _messages(session: Session, before: int | None, limit: int | None) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ from flask_openapi3.blueprint import APIBlueprint
 from api.errors import InvalidRequest, NotFound
 from api.events import Event
 from api.hub import Hub
+from api.sessions.content import text_of
+from api.sessions.drafts import Drafts
 from api.sessions.model import RUNNING, is_session_id
 from api.sessions.store import SessionStore
 from api.turns.begin import Sending
@@ -20,7 +22,12 @@ from api.web.streams import Streams
 
 
 def blueprint(
-    store: SessionStore, runner: TurnRunner, hub: Hub[Turn], streams: Streams, commands: CommandRoom
+    store: SessionStore,
+    runner: TurnRunner,
+    hub: Hub[Turn],
+    streams: Streams,
+    commands: CommandRoom,
+    drafts: Drafts,
 ) -> APIBlueprint:
     bp = APIBlueprint("turns", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
 
@@ -30,7 +37,10 @@ def blueprint(
             answer = commands.run(body.session_id, body.message)
             if answer is not None:
                 return answer, 200
-        return _started_json(_start(runner, body)), 202
+        started = _start(runner, body)
+        if body.edit is None and not body.regenerate:
+            drafts.sent(body.session_id, text_of(_content(body.message)))
+        return _started_json(started), 202
 
     _add_streams(bp, store, runner, hub, streams)
 

@@ -77,7 +77,7 @@ def test_a_lost_or_broken_catalog_is_made_anew(house: House, damage: bytes | Non
     again = build_house(house.state_dir)
     assert listed(again.catalog) == list(reversed(ids))
     again.close()
-    house.catalog = Catalog(path, house.store)
+    house.catalog = Catalog(path, house.store, lambda _session_id: False)
 
 
 def test_a_catalog_that_breaks_while_it_is_open_fails_no_edit_and_no_list(house: House) -> None:

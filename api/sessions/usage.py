@@ -1,0 +1,66 @@
+"""What a conversation has spent: sums over its turns and over the calls made beside them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from api.sessions.model import RUNNING, Session, TurnRecord
+
+COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
+
+
+def spent(session: Session) -> dict[str, Any]:
+    """Sums over every call there was; None where none gave a number. Undo never lowers them."""
+    return _totals(session.turns, [entry for _, entry in others(session)])
+
+
+def by_model(session: Session) -> list[dict[str, Any]]:
+    """The same for the turns of each model."""
+    models = sorted({turn.model or "" for turn in session.turns if not turn.is_copied})
+    return [
+        {"model": model or None, **_totals([turn for turn in session.turns if (turn.model or "") == model])}
+        for model in models
+    ]
+
+
+def context_tokens(session: Session) -> int | None:
+    """How full the context was after the last turn that said so."""
+    last = next((turn.usage for turn in reversed(session.turns) if turn.usage), None) or {}
+    return last.get("context_tokens")
+
+
+def note_other(session: Session, kind: str, day: str, usage: Mapping[str, Any] | None) -> None:
+    """Count a model call that belongs to no turn; `day` as YYYY-MM-DD, None for one without numbers."""
+    days = session.other_usage.setdefault(kind, {})
+    entry = days.setdefault(day, {"calls": 0, "unknown_calls": 0})
+    entry["calls"] += 1
+    entry["unknown_calls"] += usage is None
+    for name in (*COUNTS, "cost"):
+        number = (usage or {}).get(name)
+        if number is not None:
+            entry[name] = entry.get(name, 0) + number
+
+
+def others(session: Session) -> list[tuple[str, Mapping[str, Any]]]:
+    """The calls that belong to no turn: day and sums, those of damaged entries left out."""
+    kinds = [days for days in session.other_usage.values() if isinstance(days, dict)]
+    return [(day, entry) for days in kinds for day, entry in days.items() if isinstance(entry, dict)]
+
+
+def total(numbers: Iterable[Any]) -> Any:
+    """The sum of the numbers among `numbers`; None, which means unknown, where there is none."""
+    known = [n for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
+    return sum(known) if known else None
+
+
+def _totals(records: Sequence[TurnRecord], other: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    turns = [turn for turn in records if not turn.is_copied]
+    usages = [turn.usage or {} for turn in turns] + list(other)
+    sums: dict[str, Any] = {name: total(usage.get(name) for usage in usages) for name in COUNTS}
+    sums["total_tokens"] = total((sums["input_tokens"], sums["output_tokens"]))
+    sums["estimated_cost"] = total(usage.get("cost") for usage in usages)
+    sums["cost_status"] = "unknown" if sums["estimated_cost"] is None else "estimated"
+    sums["turns"] = len(turns)
+    sums["unknown_turns"] = sum(
+        turn.state != RUNNING and (turn.usage or {}).get("input_tokens") is None for turn in turns
+    )
+    return sums
