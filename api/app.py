@@ -54,7 +54,7 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_api(labels.blueprint(v.catalog, v.ops, shown))
     app.register_api(drafts.blueprint(v.ops, shown))
     app.register_api(search.blueprint(v.search))
-    app.register_api(history.blueprint(v.ops))
+    app.register_api(history.blueprint(v.ops, v.report))
     app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, room, v.drafts))
     app.register_api(queue.blueprint(v.ops, v.runner))
     app.register_api(commands.blueprint(room))

@@ -23,6 +23,7 @@ from api.sessions.catalog import Catalog
 from api.sessions.drafts import Drafts
 from api.sessions.erasing import Eraser
 from api.sessions.model import Session
+from api.sessions.report import UsageReport
 from api.sessions.search import Search
 from api.sessions.store import SessionStore, Stamp
 from api.settings import Settings, environment
@@ -47,6 +48,7 @@ class Services:
     catalog: Catalog
     search: Search
     drafts: Drafts
+    report: UsageReport
     hub: Hub[Turn]
     agents: AgentPool
     runner: TurnRunner
@@ -134,22 +136,21 @@ def build(
     runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers)
     store.on_saved(_announcer(catalog, hub))
     ops = SessionOps(store, runner, pool, clock, Eraser(store, catalog), drafts)
-    auth = Auth(access_token(settings), clock)
-    search = Search(store, catalog)
     return Services(
-        settings,
-        clock,
-        workers,
-        store,
-        catalog,
-        search,
-        drafts,
-        hub,
-        pool,
-        runner,
-        ops,
-        build_registry(),
-        auth,
+        settings=settings,
+        clock=clock,
+        workers=workers,
+        store=store,
+        catalog=catalog,
+        search=Search(store, catalog),
+        drafts=drafts,
+        report=UsageReport(store, catalog, clock),
+        hub=hub,
+        agents=pool,
+        runner=runner,
+        ops=ops,
+        commands=build_registry(),
+        auth=Auth(access_token(settings), clock),
     )
 
 

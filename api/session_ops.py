@@ -1,14 +1,14 @@
 """Every change of a session that is no turn, and what a session says about itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from api.agents.pool import AgentPool
 from api.clock import Clock
 from api.errors import InvalidRequest, NotFound, NothingToRetry, NothingToUndo
-from api.sessions import tree
-from api.sessions.content import LABEL_LIMIT, clean_title, preview, text_of
+from api.sessions import importing, tree
+from api.sessions.content import LABEL_LIMIT, clean_title, preview, text_of, title_from
 from api.sessions.copying import copy_line, copy_whole
 from api.sessions.drafts import Drafts
 from api.sessions.erasing import Eraser, Place, erase
@@ -86,6 +86,22 @@ class SessionOps:
         session.project = _label(session.project)
         if clean_title(title):
             session.title, session.title_source = clean_title(title), "user"
+        return self._store.create(session)
+
+    def import_messages(self, rows: Sequence[Any], title: str = "", **about: str) -> Session:
+        """A session made of a list of messages. Raises `InvalidRequest` that names each bad row."""
+        self._agents.get(about.get("agent"))
+        bad = importing.check(rows)
+        if bad:
+            first = f"Message {bad[0].position}: {bad[0].reason}."
+            raise InvalidRequest(first, details={"failed": [asdict(row) for row in bad[:20]]})
+        now = self._clock.now()
+        session = Session(self._store.new_id(), created_at=now, updated_at=now, **about)  # type: ignore[arg-type]
+        session.source = {"kind": "import"}
+        importing.fill(session, rows, now)
+        typed = next((message for message in session.messages if message.is_typed), None)
+        session.title = clean_title(title) or (title_from(typed.content) if typed else "")
+        session.title_source = "user" if clean_title(title) else "auto"
         return self._store.create(session)
 
     def branch(self, session_id: str, message_id: int | None = None, title: str = "") -> Session:

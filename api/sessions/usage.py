@@ -10,14 +10,14 @@ COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_token
 
 def spent(session: Session) -> dict[str, Any]:
     """Sums over every call there was; None where none gave a number. Undo never lowers them."""
-    return _totals(session.turns, [entry for _, entry in others(session)])
+    return totals(session.turns, [entry for _, entry in others(session)])
 
 
 def by_model(session: Session) -> list[dict[str, Any]]:
     """The same for the turns of each model."""
     models = sorted({turn.model or "" for turn in session.turns if not turn.is_copied})
     return [
-        {"model": model or None, **_totals([turn for turn in session.turns if (turn.model or "") == model])}
+        {"model": model or None, **totals([turn for turn in session.turns if (turn.model or "") == model])}
         for model in models
     ]
 
@@ -52,7 +52,8 @@ def total(numbers: Iterable[Any]) -> Any:
     return sum(known) if known else None
 
 
-def _totals(records: Sequence[TurnRecord], other: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+def totals(records: Sequence[TurnRecord], other: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Sums over turns, copied ones left out, and over entries made by `note_other`."""
     turns = [turn for turn in records if not turn.is_copied]
     usages = [turn.usage or {} for turn in turns] + list(other)
     sums: dict[str, Any] = {name: total(usage.get(name) for usage in usages) for name in COUNTS}

@@ -5,10 +5,11 @@ from typing import Any
 from flask_openapi3.blueprint import APIBlueprint
 
 from api.session_ops import SessionOps
+from api.sessions.report import UsageReport
 from api.web import schemas as s
 
 
-def blueprint(ops: SessionOps) -> APIBlueprint:
+def blueprint(ops: SessionOps, report: UsageReport) -> APIBlueprint:
     bp = APIBlueprint("history", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
     _add_undo(bp, ops)
     _add_moves(bp, ops)
@@ -20,6 +21,10 @@ def blueprint(ops: SessionOps) -> APIBlueprint:
     @bp.get("/api/session/usage", responses={200: s.UsageAnswer})
     def usage(query: s.SessionQuery) -> Any:
         return ops.usage(query.session_id)
+
+    @bp.get("/api/usage", responses={200: s.SpentAnswer})
+    def spent(query: s.DaysQuery) -> Any:
+        return report.last(query.days)
 
     return bp
 

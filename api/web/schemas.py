@@ -126,8 +126,28 @@ class NewBody(Body):
     personality: Annotated[str, Field(max_length=20_000)] | None = None
 
 
+class ImportBody(Body):
+    """A conversation as a plain list of OpenAI-style messages, each with an optional `timestamp`."""
+
+    title: Title = ""
+    agent: Name | None = None
+    model: Name | None = None
+    messages: Annotated[list[Any], Field(min_length=1, max_length=100_000)]
+
+
 class SessionAnswer(BaseModel):
     session: dict[str, Any]
+
+
+class DaysQuery(BaseModel):
+    days: Annotated[int, Field(ge=1, le=3660)] = 30
+
+
+class SpentAnswer(BaseModel):
+    total: dict[str, Any]
+    by_day: list[dict[str, Any]]
+    by_model: list[dict[str, Any]]
+    by_agent: list[dict[str, Any]]
 
 
 class OkSessionAnswer(BaseModel):

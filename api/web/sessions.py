@@ -55,6 +55,11 @@ def _add_making(bp: APIBlueprint, ops: SessionOps, shown: Shown) -> None:
         about = body.model_dump(exclude={"title"}, exclude_none=True)
         return {"session": shown.session(ops.new(body.title, **about))}, 201
 
+    @bp.post("/api/session/import", responses={201: s.OkSessionAnswer})
+    def import_messages(body: s.ImportBody) -> Any:
+        about = body.model_dump(exclude={"title", "messages"}, exclude_none=True)
+        return shown.changed(ops.import_messages(body.messages, body.title, **about)), 201
+
     @bp.post("/api/session/branch", responses={201: s.BranchAnswer})
     def branch(body: s.BranchBody) -> Any:
         return _copied(ops.branch(body.session_id, body.message_id, body.title)), 201
