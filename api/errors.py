@@ -86,6 +86,11 @@ class NothingToRedo(Conflict):
     sentence = "Nothing to redo."
 
 
+class NothingToCompress(Conflict):
+    code = "nothing_to_compress"
+    sentence = "There is nothing to sum up yet: the last two turns always stay as they are."
+
+
 class UnknownCommand(Conflict):
     code = "unknown_command"
 

@@ -89,6 +89,9 @@ class FakeOpenAI:
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        # No title unless a test wants one: its words may be any.
+        self.title_requests: list[dict[str, Any]] = []
+        self.title_reply = text_reply([" "])
         self.models: list[dict[str, Any]] = [{"id": "fake-model", "object": "model"}]
         self.client_left = threading.Event()
         self.connections = 0
@@ -138,7 +141,11 @@ class FakeOpenAI:
         assert not self.failures, self.failures
 
     def next_reply(self, body: dict[str, Any]) -> Reply:
-        """The answer to a request, which is recorded."""
+        """The answer to a request, which is recorded; one for a title is answered beside the script."""
+        if _asks_for_title(body):
+            with self._lock:
+                self.title_requests.append(body)
+            return self.title_reply
         with self._lock:
             self.requests.append(body)
             scripted = self._replies.popleft() if self._replies else None
@@ -158,6 +165,11 @@ class FakeOpenAI:
                 self.client_left.set()
                 return False
         return True
+
+
+def _asks_for_title(body: dict[str, Any]) -> bool:
+    messages = body.get("messages") or [{}]
+    return str(messages[0].get("content") or "").startswith("Name the conversation")
 
 
 class _Server(ThreadingMixIn, HTTPServer):

@@ -19,6 +19,7 @@ class ScriptedAgent:
     def __init__(self) -> None:
         self.history: list[RunRequest] = []
         self.runs_ended = 0
+        self.makes_titles = False
         self._scripts: deque[list[Step]] = deque()
 
     def enqueue(self, *steps: Step) -> None:
@@ -46,7 +47,9 @@ class ScriptedAgent:
             self.runs_ended += 1
 
     def info(self) -> AgentInfo:
-        return AgentInfo(self.name, True, None, (ModelInfo("model-1", "default", "Model 1"),))
+        return AgentInfo(
+            self.name, True, None, (ModelInfo("model-1", "default", "Model 1"),), self.makes_titles
+        )
 
     def close(self) -> None:
         pass

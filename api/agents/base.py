@@ -62,12 +62,16 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class AgentInfo:
-    """A backend as the page shows it: whether it can answer now, and if not why not."""
+    """A backend as the page shows it: whether it can answer now, and if not why not.
+
+    `makes_titles` is False for one that is too weak or too busy to name a conversation.
+    """
 
     name: str
     available: bool
     reason: str | None = None
     models: Sequence[ModelInfo] = field(default_factory=tuple)
+    makes_titles: bool = True
 
     def context_limit(self, model: str | None) -> int | None:
         """Tokens that `model`, or the first one, can be sent; None where nobody has said."""

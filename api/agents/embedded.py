@@ -86,7 +86,8 @@ class EmbeddedAgent:
     def info(self) -> AgentInfo:
         state = self.state()
         available = state.state in ("ready", "starting", "running")
-        return AgentInfo(self.name, available, None if available else state.sentence, (MODEL,))
+        reason = None if available else state.sentence
+        return AgentInfo(self.name, available, reason, (MODEL,), makes_titles=False)
 
     def state(self) -> EmbeddedState:
         install = self._install.state()

@@ -1,9 +1,23 @@
 """The commands that ship."""
 
-from api.commands import branch, clear, help, model, new, redo, retry, status, stop, title, undo, usage
+from api.commands import (
+    branch,
+    clear,
+    compress,
+    help,
+    model,
+    new,
+    redo,
+    retry,
+    status,
+    stop,
+    title,
+    undo,
+    usage,
+)
 from api.commands.base import Registry
 
 
 def build_registry() -> Registry:
-    modules = (branch, clear, help, model, new, redo, retry, status, stop, title, undo, usage)
+    modules = (branch, clear, compress, help, model, new, redo, retry, status, stop, title, undo, usage)
     return Registry([module.COMMAND for module in modules])

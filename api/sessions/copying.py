@@ -94,8 +94,7 @@ def _copy_turns(source: Session, twin: Session, new_ids: Mapping[int, int]) -> N
     kept = {message.turn for message in twin.messages}
     running = source.active_turn.turn_id if source.active_turn else None
     nothing = {"usage": None, "client_id": None, "generation": None, "owner": None, "memory": None}
-    twin.turns = [
-        replace(turn, user=new_ids[turn.user], extra={**turn.extra, COPIED: True}, **nothing)  # type: ignore[arg-type]
-        for turn in source.turns
-        if turn.id in kept and turn.id != running and turn.user in new_ids
-    ]
+    for turn in source.turns:
+        user = None if turn.user is None else new_ids.get(turn.user)
+        if turn.id in kept and turn.id != running and (turn.user is None) == (user is None):
+            twin.turns.append(replace(turn, user=user, extra={**turn.extra, COPIED: True}, **nothing))  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from api.errors import NotFound
 SCHEMA_VERSION = 1
 ERASED = "[erased]"
 COPIED = "copied"
+CHAT, COMPRESS = "chat", "compress"
 RUNNING, DONE, STOPPED, FAILED, INTERRUPTED = "running", "done", "stopped", "failed", "interrupted"
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,127}\Z")
@@ -46,11 +47,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """What the file remembers of a turn. `user` is the id of the message that set it off."""
+    """What the file remembers of a turn. `user` is the id of the message that set it off, if one did."""
 
     id: str
-    user: int
-    kind: str = "chat"
+    user: int | None
+    kind: str = CHAT
     state: str = RUNNING
     started_at: float = 0.0
     finished_at: float | None = None
@@ -90,7 +91,7 @@ class ActiveTurn:
     turn_id: str
     boot_id: str
     started_at: float
-    kind: str = "chat"
+    kind: str = CHAT
     prior_head: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 

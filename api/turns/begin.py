@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api.errors import InvalidRequest, NotFound, NothingToRetry
+from api.errors import InvalidRequest, NotFound, NothingToCompress, NothingToRetry
 from api.sessions import tree
 from api.sessions.content import title_from
-from api.sessions.model import ActiveTurn, Message, QueueItem, Session, TurnRecord
+from api.sessions.model import COMPRESS, ActiveTurn, Message, QueueItem, Session, TurnRecord
+
+VERBATIM_TURNS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,20 @@ def begin_edit(session: Session, message_id: int, sending: Sending, by: Beginnin
     message = session.append("user", sending.content, by.now, turn_id, extra)
     _record(session, TurnRecord(turn_id, message.id, client_id=sending.client_id), by)
     return message
+
+
+def begin_compress(session: Session, focus: str, by: Beginning) -> None:
+    """Begin to sum up what lies before the last two turns. Raises `NothingToCompress`."""
+    line = session.line()
+    typed = [message for message in line if message.is_typed]
+    start = typed[-VERBATIM_TURNS] if len(typed) > VERBATIM_TURNS else None
+    summary = next((message for message in reversed(line) if message.kind == "summary"), None)
+    covered = (summary.extra.get("covers") or 0) if summary else 0
+    if start is None or start.parent is None or not any(covered < m.id < start.id for m in typed):
+        raise NothingToCompress()
+    about = {"covers": start.parent, "focus": focus}
+    record = TurnRecord(session.take_turn_id(), None, COMPRESS, extra=about)
+    _record(session, record, by)
 
 
 def _record(session: Session, record: TurnRecord, by: Beginning, prior_head: int | None = None) -> None:

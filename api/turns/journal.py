@@ -95,6 +95,7 @@ def _is_count(value: object) -> bool:
 _FIELDS: Mapping[str, Mapping[str, Shape]] = {
     "token": {"text": is_text},
     "reasoning": {"text": is_text},
+    "notice": {"text": is_text},
     "tool": {"tid": is_text, "name": is_text, "args": _is_anything},
     "tool_complete": {
         "tid": is_text,

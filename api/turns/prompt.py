@@ -4,10 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.sessions.content import text_of
-from api.sessions.model import Message, Session
+from api.sessions.model import Message, Session, TurnRecord
 
 NO_REPLY = "(no reply)"
 INTERRUPTED_TOOL = "(interrupted)"
+SUMMARY_IS = "Summary of the conversation so far:\n\n"
+SUMMARISE = (
+    "Sum up the conversation above for yourself, so that it can go on from your summary alone. Keep names, "
+    "numbers, decisions, open questions and what the user asked for; leave out what no longer matters. "
+    "Write the summary alone, in the language of the conversation."
+)
 _PART_TYPES = ("text", "image_url", "input_audio", "file")
 
 
@@ -17,6 +23,15 @@ def request_messages(session: Session) -> list[dict[str, Any]]:
     if session.system_prompt:
         messages.insert(0, {"role": "system", "content": session.system_prompt})
     return _alternating(_with_all_results(messages))
+
+
+def summary_messages(session: Session, record: TurnRecord) -> list[dict[str, Any]]:
+    """What the model is sent for a summary: the line up to what it shall cover, and what to do with it."""
+    line = session.line(record.extra.get("covers"))
+    focus = record.extra.get("focus")
+    wish = f"{SUMMARISE} Pay special attention to this: {focus}" if focus else SUMMARISE
+    messages = [_plain(message) for message in _context(line) if message.kind != "notice"]
+    return _alternating([*_with_all_results(messages), {"role": "user", "content": wish}])
 
 
 def _context(line: Sequence[Message]) -> list[Message]:
@@ -30,6 +45,8 @@ def _context(line: Sequence[Message]) -> list[Message]:
 def _plain(message: Message) -> dict[str, Any]:
     """A message with the fields that a provider knows, and no others."""
     plain: dict[str, Any] = {"role": message.role, "content": _content(message)}
+    if message.kind == "summary":
+        plain["content"] = SUMMARY_IS + text_of(message.content)
     if message.role == "assistant" and message.extra.get("tool_calls"):
         plain["tool_calls"] = message.extra["tool_calls"]
     if message.role == "tool":

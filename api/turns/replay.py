@@ -1,8 +1,8 @@
-"""The events of a turn that is over, made from the session that holds it."""
+"""The events of a turn as its session tells them: the first one, and all of one that is over."""
 
 from api.events import Event
 from api.sessions.content import text_of
-from api.sessions.model import RUNNING, Message, Session
+from api.sessions.model import RUNNING, Message, Session, TurnRecord
 from api.turns.settle import INTERRUPTED_ERROR, TERMINAL_EVENT, terminal_data
 
 
@@ -14,25 +14,33 @@ def replay(session: Session, turn_id: str) -> list[Event]:
     if any(item.turn_id == turn_id for item in session.queue):
         return []
     record = session.turn(turn_id)
-    user = session.message(record.user or 0)
-    reply = [m for m in session.messages if m.turn == turn_id and m.role != "user"]
-    started = {
-        "turn_id": turn_id,
-        "user_message": {"id": user.id, "content": user.content},
-        "model": record.model,
-        "agent": record.agent,
-    }
+    reply = [m for m in session.messages if m.turn == turn_id and m.id != record.user]
     if record.state == RUNNING:
         # A turn whose end could not be stored: the next change of the session settles it.
         end = Event("apperror", {**INTERRUPTED_ERROR, "message_ids": [], "revision": session.revision})
     else:
         ids = [message.id for message in reply]
         end = Event(TERMINAL_EVENT[record.state], terminal_data(session, record, ids))
-    return [Event("turn_started", started), Event("snapshot", _snapshot(reply)), end]
+    return [opening(session, record), Event("snapshot", _snapshot(reply)), end]
+
+
+def opening(session: Session, record: TurnRecord) -> Event:
+    """The first event of a turn; `user_message` is null for one that no message has set off."""
+    user = None if record.user is None else session.message(record.user)
+    return Event(
+        "turn_started",
+        {
+            "turn_id": record.id,
+            "kind": record.kind,
+            "user_message": {"id": user.id, "content": user.content} if user else None,
+            "model": record.model,
+            "agent": record.agent,
+        },
+    )
 
 
 def _snapshot(reply: list[Message]) -> dict[str, object]:
-    answers = [message for message in reply if message.role == "assistant"]
+    answers = [message for message in reply if message.role == "assistant" or message.kind == "summary"]
     results = {m.extra.get("tool_call_id"): m for m in reply if m.role == "tool"}
     tools = [
         {"tid": call.get("id"), "name": call.get("function", {}).get("name"), **_outcome(results, call)}

@@ -3,32 +3,30 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from api.agents.base import RunRequest
 from api.agents.pool import AgentPool
 from api.clock import Clock
 from api.concurrency import Workers
 from api.errors import AgentError, Busy, NotFound, StorageFailed, TalariaError, Unavailable
-from api.events import Event, notice
 from api.hub import Hub
-from api.sessions.model import DONE, FAILED, INTERRUPTED, STOPPED, Message, Session
+from api.sessions.model import DONE, FAILED, INTERRUPTED, STOPPED, Session
 from api.sessions.store import SessionStore, Stamp
-from api.text import clean_json
-from api.turns import begin, context
+from api.turns import begin
 from api.turns.begin import Beginning, Sending
 from api.turns.journal import Journal
 from api.turns.live import LiveTurn
-from api.turns.prompt import request_messages
+from api.turns.replay import opening
 from api.turns.settle import INTERRUPTED_ERROR, TERMINAL_EVENT, Outcome, settle, terminal_data
 from api.turns.table import TurnTable
+from api.turns.talk import talk
+from api.turns.titles import TitleMaker
 from api.turns.turn import Turn
 
 log = logging.getLogger(__name__)
 
 RUNNING_LIMIT = 8
 STOP_GRACE_S = 2.0
-LEFT_OUT = notice("The oldest messages no longer fit the model and were left out of this request.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,7 @@ class TurnRunner:
         self._clock = clock
         self._workers = workers
         self._table = TurnTable(running_limit)
+        self._titles = TitleMaker(store, agents, hub, clock, workers)
         self._closing = False
         store.on_saved(self._follow)
 
@@ -78,13 +77,13 @@ class TurnRunner:
     ) -> Started:
         """Start a turn with a text, or queue it behind the one that runs. Durable when this returns."""
 
-        def start(session: Session) -> Iterator[Message]:
+        def start(session: Session) -> None:
             is_busy = self._is_busy(session)
             if is_busy and not may_queue:
                 raise Busy()
             begin.enqueue(session, sending, self._clock.now())
             if not is_busy:
-                yield begin.begin_next(session, self._beginning(session))
+                begin.begin_next(session, self._beginning(session))
 
         return self._start(session_id, sending.client_id, revision, start)
 
@@ -97,9 +96,9 @@ class TurnRunner:
     ) -> Started:
         """Ask again under the last user message, or the one named; the reply becomes a variant."""
 
-        def start(session: Session) -> Iterator[Message]:
+        def start(session: Session) -> None:
             self.require_idle(session)
-            yield begin.begin_regenerate(session, message_id, client_id, self._beginning(session))
+            begin.begin_regenerate(session, message_id, client_id, self._beginning(session))
 
         return self._start(session_id, client_id, revision, start)
 
@@ -108,18 +107,27 @@ class TurnRunner:
     ) -> Started:
         """Ask with another wording of a user message; what followed stays as a variant."""
 
-        def start(session: Session) -> Iterator[Message]:
+        def start(session: Session) -> None:
             self.require_idle(session)
-            yield begin.begin_edit(session, message_id, sending, self._beginning(session))
+            begin.begin_edit(session, message_id, sending, self._beginning(session))
 
         return self._start(session_id, sending.client_id, revision, start)
+
+    def compress(self, session_id: str, focus: str = "", revision: int | None = None) -> Started:
+        """Let the model sum up all but the last two turns. Raises `Busy`, `NothingToCompress`."""
+
+        def start(session: Session) -> None:
+            self.require_idle(session)
+            begin.begin_compress(session, focus, self._beginning(session))
+
+        return self._start(session_id, None, revision, start)
 
     def resume(self, session_id: str, revision: int | None = None) -> Session:
         """Start the first waiting text, which a stop or a failure had held back; nothing where none waits."""
         with self._claiming(session_id, revision) as (session, begun):
             if not self._is_busy(session) and session.queue:
-                message = begin.begin_next(session, self._beginning(session))
-                begun.append(self._claim(session, message))
+                begin.begin_next(session, self._beginning(session))
+                begun.extend(self._claim_begun(session))
         self._launch(begun)
         return session
 
@@ -190,6 +198,7 @@ class TurnRunner:
     def close(self, grace_s: float) -> None:
         """Refuse new turns, wait for the running ones, and settle what still runs as interrupted."""
         self._closing = True
+        self._titles.close()
         self._table.is_empty.wait(grace_s)
         for live in self._table.all():
             self._table.withdraw(live)
@@ -204,14 +213,15 @@ class TurnRunner:
         session_id: str,
         client_id: str | None,
         revision: int | None,
-        start: Callable[[Session], Iterator[Message]],
+        start: Callable[[Session], None],
     ) -> Started:
         if self._closing:
             raise Unavailable("Talaria is shutting down.", retry_after_s=5)
         with self._claiming(session_id, revision) as (session, begun):
             turn_id = begin.known_turn(session, client_id)
             if turn_id is None:
-                begun.extend(self._claim(session, message) for message in start(session))
+                start(session)
+                begun.extend(self._claim_begun(session))
                 turn_id = session.newest_turn_id
         self._launch(begun)
         return _started(session, turn_id)
@@ -228,20 +238,16 @@ class TurnRunner:
                 yield session, begun
             failure.pop_all()
 
-    def _claim(self, session: Session, message: Message) -> LiveTurn:
-        assert session.active_turn is not None
+    def _claim_begun(self, session: Session) -> Iterator[LiveTurn]:
+        """The turn that has begun in this edit, if one has; it lives as soon as the session is saved."""
+        if session.active_turn is None or self._table.get(session.session_id, session.active_turn.turn_id):
+            return
         turn = Turn(session.session_id, session.active_turn.turn_id)
-        record = session.turn(turn.turn_id)
-        opening = {
-            "turn_id": turn.turn_id,
-            "user_message": {"id": message.id, "content": message.content},
-            "model": record.model,
-            "agent": record.agent,
-        }
         journal = self._journal.open(turn.session_id, turn.turn_id)
-        live = LiveTurn(turn, Event("turn_started", opening), journal, self._hub, self._clock)
+        start = opening(session, session.turn(turn.turn_id))
+        live = LiveTurn(turn, start, journal, self._hub, self._clock)
         self._table.claim(live)
-        return live
+        yield live
 
     def _follow(self, session_id: str, session: Session | None, _stamp: Stamp | None) -> None:
         active = session.active_turn if session else None
@@ -249,6 +255,7 @@ class TurnRunner:
 
     def _launch(self, begun: Iterable[LiveTurn]) -> None:
         for live in begun:
+            self._titles.give_way()
             live.announce()
             if self._table.admit(live):
                 self._spawn(live)
@@ -272,7 +279,8 @@ class TurnRunner:
     def _run(self, live: LiveTurn) -> Outcome:
         """The top of a turn's worker: whatever happens in it becomes the outcome of the turn."""
         try:
-            self._talk(live)
+            session = self._store.load(live.session_id)
+            talk(session, self._agents.get(session.agent), live)
         except AgentError as exc:
             outcome = _failure(exc.message, exc.type, exc.hint)
         except StorageFailed as exc:
@@ -289,23 +297,6 @@ class TurnRunner:
             outcome = Outcome(DONE)
         return Outcome(STOPPED) if live.stop.requested else outcome
 
-    def _talk(self, live: LiveTurn) -> None:
-        session = self._store.load(live.session_id)
-        agent = self._agents.get(session.agent)
-        whole = request_messages(session)
-        messages = context.fit(whole, agent.info().context_limit(session.model))
-        if len(messages) < len(whole):
-            live.take(LEFT_OUT)
-        request = RunRequest(live.session_id, live.turn_id, messages, session.model, session.endpoint)
-        try:
-            _pass_on(agent.run(request, live.stop), live)
-        except AgentError as exc:
-            shorter = context.newer_half(messages)
-            if exc.type != "context_exceeded" or shorter is None or not live.turn.is_empty:
-                raise
-            live.take(LEFT_OUT)
-            _pass_on(agent.run(replace(request, messages=shorter), live.stop), live)
-
     def _settle(self, live: LiveTurn, outcome: Outcome) -> None:
         """Store the end of a turn and tell it. The first that settles wins; a later one writes nothing."""
         turn = live.finish()
@@ -315,14 +306,16 @@ class TurnRunner:
                     return
                 ids = settle(session, session.active_turn, turn, outcome, self._clock.now())
                 if outcome.state == DONE and session.queue and not self._closing:
-                    message = begin.begin_next(session, self._beginning(session))
-                    begun.append(self._claim(session, message))
+                    begin.begin_next(session, self._beginning(session))
+                    begun.extend(self._claim_begun(session))
         except TalariaError as exc:
             self._end_unstored(live, exc)
             return
         self._journal.remove(live.session_id, live.turn_id)
         live.end(TERMINAL_EVENT[outcome.state], terminal_data(session, session.turn(live.turn_id), ids))
         self._launch(begun)
+        if outcome.state == DONE and not begun:
+            self._titles.consider(session)
 
     def _end_unstored(self, live: LiveTurn, exc: TalariaError) -> None:
         self._table.leave([live])
@@ -366,11 +359,6 @@ class TurnRunner:
         info = self._agents.get(session.agent).info()
         model = session.model or (info.models[0].id if info.models else None)
         return Beginning(self._hub.boot_id, info.name, model, self._clock.now())
-
-
-def _pass_on(events: Iterator[Event], live: LiveTurn) -> None:
-    for event in events:
-        live.take(Event(event.type, clean_json(event.data)))
 
 
 def _failure(message: str, type: str = "provider_error", hint: str = "") -> Outcome:

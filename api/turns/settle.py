@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from api.sessions.model import DONE, FAILED, INTERRUPTED, STOPPED, ActiveTurn, Session, TurnRecord
+from api.sessions.model import COMPRESS, DONE, FAILED, INTERRUPTED, STOPPED, ActiveTurn, Session, TurnRecord
 from api.turns.turn import Turn
 
 TERMINAL_EVENT = {DONE: "done", STOPPED: "cancel", FAILED: "apperror", INTERRUPTED: "apperror"}
@@ -37,6 +37,12 @@ def settle(session: Session, active: ActiveTurn, turn: Turn, outcome: Outcome, n
 
 
 def _append_reply(session: Session, active: ActiveTurn, turn: Turn, outcome: Outcome, now: float) -> None:
+    record = session.turn(turn.turn_id)
+    if record.kind == COMPRESS:
+        if outcome.state == DONE:
+            about = {"kind": "summary", "covers": record.extra.get("covers")}
+            session.append("user", turn.text.strip(), now, turn.turn_id, about)
+        return
     reply = turn.messages()
     if not reply and active.prior_head is not None and outcome.state != DONE:
         # A regenerate without a word gives the head back to the reply that was there.
@@ -47,6 +53,8 @@ def _append_reply(session: Session, active: ActiveTurn, turn: Turn, outcome: Out
         if place == len(reply) and outcome.state != DONE:
             extra = extra | {"status": outcome.state}
         session.append(role, content, now, turn.turn_id, extra)
+    for text in turn.notices:
+        session.append("system", text, now, turn.turn_id, {"kind": "notice"})
 
 
 def terminal_data(session: Session, record: TurnRecord, message_ids: list[int]) -> dict[str, Any]:

@@ -54,9 +54,11 @@ class TurnTable:
             self.is_occupied.clear()
             self.is_empty.set()
 
-    def get(self, session_id: str) -> LiveTurn | None:
+    def get(self, session_id: str, turn_id: str | None = None) -> LiveTurn | None:
+        """The turn that lives in a session; with a `turn_id` only if it is that one."""
         with self._lock:
-            return self._turns.get(session_id)
+            live = self._turns.get(session_id)
+            return live if live and turn_id in (None, live.turn_id) else None
 
     def all(self) -> list[LiveTurn]:
         with self._lock:

@@ -39,6 +39,7 @@ class Turn:
     turn_id: str
     rounds: tuple[Round, ...] = (Round(),)
     usage: Mapping[str, Any] | None = None
+    notices: tuple[str, ...] = ()
 
     @property
     def stream_id(self) -> str:
@@ -69,6 +70,8 @@ class Turn:
             return self._call(Call(data["tid"], data["name"], data["args"]))
         if event.type == "tool_complete":
             return self._complete(data)
+        if event.type == "notice":
+            return replace(self, notices=(*self.notices, data["text"]))
         if event.type == "usage":
             return replace(self, usage=_added(self.usage, data))
         return self

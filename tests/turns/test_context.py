@@ -50,9 +50,24 @@ def test_a_context_that_is_exceeded_is_tried_once_more_with_the_newer_half(house
     house.agent.enqueue("fits")
     turn_id = house.runner.send(session_id, Sending("u4")).turn_id
     house.wait_idle(session_id)
-    assert house.contents(session_id)[-1] == "fits"
-    assert len(house.contents(session_id)) == 10
+    *_, reply, notice = house.store.load(session_id).line()
+    assert reply.content == "fits" and notice.kind == "notice"
+    assert len(house.contents(session_id)) == 11
     assert [m["content"] for m in house.agent.history[-1].messages] == ["u3", "echo 4", "u4"]
     attachment = house.hub.attach(f"{session_id}.{turn_id}", 0)
     assert "notice" in [published.event.type for published in attachment.replay]
     house.hub.leave(attachment.listener)
+
+
+def test_what_was_left_out_is_told_once_a_conversation_and_stays(house: House) -> None:
+    session_id = house.new_session().session_id
+    house.runner.send(session_id, Sending("u0"))
+    house.wait_idle(session_id)
+    for number in (1, 2):
+        house.agent.enqueue(AgentError("too long", type="context_exceeded"))
+        house.agent.enqueue(f"fits {number}")
+        house.runner.send(session_id, Sending(f"u{number}"))
+        house.wait_idle(session_id)
+    line = house.store.load(session_id).line()
+    assert [m.kind for m in line] == [None, None, None, None, "notice", None, None]
+    assert all("left out" not in str(request.messages) for request in house.agent.history)

@@ -4,7 +4,7 @@ import pytest
 
 from api.sessions import tree
 from api.sessions.model import Session
-from api.turns.prompt import request_messages
+from api.turns.prompt import SUMMARY_IS, request_messages
 
 
 def call(tid: str) -> dict[str, object]:
@@ -81,7 +81,7 @@ def test_a_summary_stands_for_what_it_covers() -> None:
     session.append("user", "so far", 1.0, None, {"kind": "summary", "covers": 2})
     session.append("user", "u4", 1.0)
     assert [m["content"] for m in request_messages(session) if m["content"] != "(no reply)"] == [
-        "so far", "u2", "a2", "u3", "a3", "u4",
+        SUMMARY_IS + "so far", "u2", "a2", "u3", "a3", "u4",
     ]  # fmt: skip
 
 

@@ -332,3 +332,25 @@ def test_a_lone_surrogate_in_a_request_is_replaced(live: LiveServer) -> None:
     assert answer.status == 202
     client.events(answer.json["stream_id"])
     assert client.contents(session_id)[0] == "a \ufffd b 😀"
+
+
+def test_a_summary_is_a_turn_with_a_stream_of_its_own(live: LiveServer) -> None:
+    session_id = live.client.new_session()
+    for number in range(3):
+        live.client.events(live.client.send(session_id, f"u{number}").json["stream_id"])
+    live.agent.enqueue("They ", "talked.")
+    answer = live.client.send(session_id, "/compact the numbers")
+    assert answer.status == 200 and answer.json["command"] == "compress"
+    stream_id = answer.json["data"]["stream_id"]
+    events = live.client.events(stream_id)
+    assert events[0][2]["user_message"] is None and events[0][2]["kind"] == "compress"
+    assert events[-1][1] == "done"
+    (summary_id,) = events[-1][2]["message_ids"]
+    message = live.client.session(session_id)["messages"][-1]
+    assert (message["id"], message["kind"], message["content"]) == (summary_id, "summary", "They talked.")
+    live.services.hub.forget(session_id)
+    replayed = live.client.events(stream_id)
+    assert [event for _, event, _ in replayed] == ["turn_started", "snapshot", "done"]
+    assert replayed[1][2]["text"] == "They talked."
+    refused = live.client.send(live.client.new_session(), "/compress")
+    assert (refused.status, refused.json["code"]) == (409, "nothing_to_compress")
