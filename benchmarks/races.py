@@ -68,6 +68,7 @@ class Race:
             answer = client.send(chat.session_id, text)
             client.events(answer.json["stream_id"])
             chat.typed.append(text)
+
     def _soon(self, pool: ThreadPoolExecutor, client: Client, path: str, body: Any) -> Future[Any]:
         delay_s = self._random.uniform(0, WITHIN_S)
 
