@@ -12,7 +12,20 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from api import __version__, errors
 from api.services import Services
-from api.web import auth, commands, drafts, history, labels, page, queue, search, sessions, system, turns
+from api.web import (
+    auth,
+    blobs,
+    commands,
+    drafts,
+    history,
+    labels,
+    page,
+    queue,
+    search,
+    sessions,
+    system,
+    turns,
+)
 from api.web.body import OrjsonProvider
 from api.web.commands import CommandRoom
 from api.web.gate import Gate
@@ -55,7 +68,8 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_api(drafts.blueprint(v.ops, shown))
     app.register_api(search.blueprint(v.search))
     app.register_api(history.blueprint(v.ops, v.report))
-    app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, room, v.drafts))
+    app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, room, v.drafts, v.blobs))
+    app.register_api(blobs.blueprint(v.store, v.blobs))
     app.register_api(queue.blueprint(v.ops, v.runner))
     app.register_api(commands.blueprint(room))
     app.register_api(system.blueprint(gate, v.agents, v.catalog, v.runner, v.hub, streams))

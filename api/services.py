@@ -19,6 +19,7 @@ from api.events import Event
 from api.files import Checkpoint, make_folder, no_checkpoint
 from api.hub import Hub
 from api.session_ops import SessionOps, install, uninstall
+from api.sessions.blobs import Blobs
 from api.sessions.catalog import Catalog
 from api.sessions.drafts import Drafts
 from api.sessions.erasing import Eraser
@@ -34,6 +35,7 @@ from api.turns.turn import Turn
 STEP_S = 1 / 30
 TRASH_S = 30 * 86_400.0
 EMPTY_S = 86_400.0
+BLOB_S = 7 * 86_400.0
 HOUSEKEEPING_S = 3600.0
 
 
@@ -48,6 +50,7 @@ class Services:
     catalog: Catalog
     search: Search
     drafts: Drafts
+    blobs: Blobs
     report: UsageReport
     hub: Hub[Turn]
     agents: AgentPool
@@ -73,6 +76,7 @@ class Services:
         now = self.clock.now()
         self.store.purge(older_than=now - TRASH_S)
         self.drafts.sweep()
+        self.blobs.sweep(older_than=now - BLOB_S)
         for session_id in self.catalog.unlisted(before=now - EMPTY_S):
             self.runner.delete(session_id)
 
@@ -133,9 +137,10 @@ def build(
     drafts = Drafts(state_dir, store, locks, clock)
     catalog = Catalog(state_dir / "catalog.db", store, drafts.has)
     pool = AgentPool(make_agents(settings, workers), settings.agent)
-    runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers)
+    blobs = Blobs(state_dir)
+    runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers, blobs)
     store.on_saved(_announcer(catalog, hub))
-    ops = SessionOps(store, runner, pool, clock, Eraser(store, catalog), drafts)
+    ops = SessionOps(store, runner, pool, clock, Eraser(store, catalog, blobs), drafts)
     return Services(
         settings=settings,
         clock=clock,
@@ -144,6 +149,7 @@ def build(
         catalog=catalog,
         search=Search(store, catalog),
         drafts=drafts,
+        blobs=blobs,
         report=UsageReport(store, catalog, clock),
         hub=hub,
         agents=pool,

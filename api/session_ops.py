@@ -134,10 +134,11 @@ class SessionOps:
         """
         with self._store.edit(session_id, revision) as session:
             self._runner.require_idle(session)
+            erased = session.message(message_id)
             erase(session, message_id)
         copies = self._eraser.spread(session_id, message_id)
         self._runner.forget({session_id, *(name for name, _ in copies)})
-        self._eraser.scrub()
+        self._eraser.scrub(erased)
         return session, copies
 
     def rename(self, session_id: str, title: str, revision: int | None = None) -> Session:

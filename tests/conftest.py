@@ -13,6 +13,7 @@ from api.clock import Clock
 from api.concurrency import KeyedLocks, Workers
 from api.files import make_folder
 from api.hub import Hub
+from api.sessions.blobs import Blobs
 from api.sessions.catalog import Catalog
 from api.sessions.drafts import Drafts
 from api.sessions.model import Session
@@ -72,7 +73,9 @@ def build_house(state_dir: Path, **store_options: object) -> House:
     catalog = Catalog(state_dir / "catalog.db", store, drafts.has)
     store.on_saved(catalog.put)
     journal, agent = Journal(state_dir), ScriptedAgent()
-    runner = TurnRunner(store, hub, journal, AgentPool({"scripted": agent}, "scripted"), clock, workers)
+    runner = TurnRunner(
+        store, hub, journal, AgentPool({"scripted": agent}, "scripted"), clock, workers, Blobs(state_dir)
+    )
     return House(state_dir, clock, store, catalog, hub, journal, workers, agent, runner)
 
 

@@ -75,8 +75,17 @@ class AgentInfo:
 
     def context_limit(self, model: str | None) -> int | None:
         """Tokens that `model`, or the first one, can be sent; None where nobody has said."""
-        chosen = [entry for entry in self.models if entry.id == model] or list(self.models[:1])
-        return chosen[0].context_limit if chosen else None
+        chosen = self._chosen(model)
+        return chosen.context_limit if chosen else None
+
+    def vision(self, model: str | None) -> bool | None:
+        """Whether `model`, or the first one, takes images; None where nobody has said."""
+        chosen = self._chosen(model)
+        return chosen.vision if chosen else None
+
+    def _chosen(self, model: str | None) -> ModelInfo | None:
+        named = [entry for entry in self.models if entry.id == model] or list(self.models[:1])
+        return named[0] if named else None
 
 
 class Agent(Protocol):

@@ -5,9 +5,10 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 
 from api.errors import NotFound, TalariaError
+from api.sessions.blobs import Blobs
 from api.sessions.catalog import Catalog
 from api.sessions.copying import copied_as
-from api.sessions.model import ERASED, Session
+from api.sessions.model import ERASED, Message, Session
 from api.sessions.store import SessionStore
 
 _WITHOUT_WORDS = ("tool_call_id", "name", "status", "kind", "covers", "is_error", "source")
@@ -46,8 +47,9 @@ def _without_arguments(call: dict[str, object]) -> dict[str, object]:
 class Eraser:
     """Finds a message and its copies wherever they lie: session files, the trash, the catalog."""
 
-    def __init__(self, store: SessionStore, catalog: Catalog) -> None:
+    def __init__(self, store: SessionStore, catalog: Catalog, blobs: Blobs) -> None:
         self._store = store
+        self._blobs = blobs
         self._catalog = catalog
 
     def spread(self, session_id: str, message_id: int) -> list[Place]:
@@ -68,8 +70,9 @@ class Eraser:
                         sources.append(copy.place)
         return done
 
-    def scrub(self) -> None:
-        """Leave nothing of erased words in the files of the catalog."""
+    def scrub(self, erased: Message) -> None:
+        """Leave nothing of a message, after all its copies are erased, in the catalog and the blobs."""
+        self._blobs.drop([erased.content, erased.extra])
         self._catalog.scrub()
 
     def _copies(self, session_id: str, message_id: int) -> Iterator[_Copy]:

@@ -24,11 +24,14 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What a person sends: text or OpenAI-style parts, under a `client_id` of the sender's choice."""
+    """What a person sends: text or OpenAI-style parts, under a `client_id` of the sender's choice.
+
+    `attachments` None: an edit keeps those of the message that it rewrites.
+    """
 
     content: Any
     client_id: str | None = None
-    attachments: Sequence[Any] = ()
+    attachments: Sequence[Any] | None = None
 
 
 def known_turn(session: Session, client_id: str | None) -> str | None:
@@ -43,7 +46,7 @@ def known_turn(session: Session, client_id: str | None) -> str | None:
 def enqueue(session: Session, sending: Sending, now: float) -> QueueItem:
     """Put a text at the end of the queue."""
     turn_id = session.take_turn_id()
-    item = QueueItem(turn_id, sending.content, now, sending.client_id, tuple(sending.attachments))
+    item = QueueItem(turn_id, sending.content, now, sending.client_id, tuple(sending.attachments or ()))
     session.queue.append(item)
     return item
 
@@ -55,9 +58,14 @@ def begin_next(session: Session, by: Beginning) -> Message:
     extra = {"attachments": list(item.attachments)} if item.attachments else {}
     message = session.append("user", item.content, item.queued_at, item.turn_id, extra)
     if not session.title and session.title_source == "auto":
-        session.title = title_from(item.content)
+        session.title = title_from(item.content) or _file_title(item.attachments)
     _record(session, TurnRecord(item.turn_id, message.id, client_id=item.client_id), by)
     return message
+
+
+def _file_title(attachments: Sequence[Any]) -> str:
+    names = [entry.get("filename") for entry in attachments if isinstance(entry, dict)]
+    return title_from(names[0]) if names else ""
 
 
 def begin_regenerate(
@@ -78,9 +86,11 @@ def begin_edit(session: Session, message_id: int, sending: Sending, by: Beginnin
     """Write another wording beside a user message of the line; the new message."""
     if not any(m.id == message_id and m.is_typed for m in session.line()):
         raise NotFound("The message to edit is not on the shown line of this chat.")
-    tree.rewind_to_edit(session, session.message(message_id))
+    old = session.message(message_id)
+    tree.rewind_to_edit(session, old)
     turn_id = session.take_turn_id()
-    extra = {"attachments": list(sending.attachments)} if sending.attachments else {}
+    kept = old.extra.get("attachments") if sending.attachments is None else sending.attachments
+    extra = {"attachments": list(kept)} if kept else {}
     message = session.append("user", sending.content, by.now, turn_id, extra)
     _record(session, TurnRecord(turn_id, message.id, client_id=sending.client_id), by)
     return message

@@ -8,6 +8,8 @@ import orjson
 # A guess on the safe side: English has about four bytes a token, code and other scripts fewer.
 BYTES_A_TOKEN = 3
 MESSAGE_TOKENS = 8
+# Providers scale an image down; what it costs has nothing to do with its bytes.
+IMAGE_TOKENS = 1200
 REPLY_SHARE = 0.15
 
 Messages = list[dict[str, Any]]
@@ -46,4 +48,11 @@ def _joined(head: Messages, turns: Sequence[Messages]) -> Messages:
 
 
 def _tokens(messages: Messages) -> float:
-    return sum(len(orjson.dumps(message)) / BYTES_A_TOKEN + MESSAGE_TOKENS for message in messages)
+    return sum(map(_message_tokens, messages))
+
+
+def _message_tokens(message: dict[str, Any]) -> float:
+    parts = message["content"] if isinstance(message["content"], list) else []
+    images = [part for part in parts if part.get("type") == "image_url"]
+    words = message | {"content": [p for p in parts if p not in images]} if images else message
+    return len(orjson.dumps(words)) / BYTES_A_TOKEN + MESSAGE_TOKENS + len(images) * IMAGE_TOKENS

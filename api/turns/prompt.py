@@ -5,6 +5,7 @@ from typing import Any
 
 from api.sessions.content import text_of
 from api.sessions.model import Message, Session, TurnRecord
+from api.turns.attached import ATTACHMENT
 
 NO_REPLY = "(no reply)"
 INTERRUPTED_TOOL = "(interrupted)"
@@ -55,6 +56,17 @@ def _plain(message: Message) -> dict[str, Any]:
 
 
 def _content(message: Message) -> Any:
+    attachments = message.extra.get("attachments") if message.role == "user" else None
+    if not attachments:
+        return _words(message)
+    words = _words(message)
+    parts = words if isinstance(words, list) else [{"type": "text", "text": words}] if words else []
+    named = [a for a in attachments if isinstance(a, dict) and isinstance(a.get("id"), str)]
+    files = [{"type": ATTACHMENT, "id": a["id"], "filename": str(a.get("filename") or "file")} for a in named]
+    return [*parts, *files] or words
+
+
+def _words(message: Message) -> Any:
     if isinstance(message.content, list) and message.role == "user":
         parts = [part for part in map(_part, message.content) if part is not None]
         if parts:

@@ -10,6 +10,7 @@ from api.clock import Clock
 from api.concurrency import Workers
 from api.errors import AgentError, Busy, NotFound, StorageFailed, TalariaError, Unavailable
 from api.hub import Hub
+from api.sessions.blobs import Blobs
 from api.sessions.model import DONE, FAILED, INTERRUPTED, STOPPED, Session
 from api.sessions.store import SessionStore, Stamp
 from api.turns import begin
@@ -56,6 +57,7 @@ class TurnRunner:
         agents: AgentPool,
         clock: Clock,
         workers: Workers,
+        blobs: Blobs,
         *,
         running_limit: int = RUNNING_LIMIT,
     ) -> None:
@@ -65,6 +67,7 @@ class TurnRunner:
         self._agents = agents
         self._clock = clock
         self._workers = workers
+        self._blobs = blobs
         self._table = TurnTable(running_limit)
         self._titles = TitleMaker(store, agents, hub, clock, workers)
         self._closing = False
@@ -280,7 +283,7 @@ class TurnRunner:
         """The top of a turn's worker: whatever happens in it becomes the outcome of the turn."""
         try:
             session = self._store.load(live.session_id)
-            talk(session, self._agents.get(session.agent), live)
+            talk(session, self._agents.get(session.agent), live, self._blobs.read)
         except AgentError as exc:
             outcome = _failure(exc.message, exc.type, exc.hint)
         except StorageFailed as exc:

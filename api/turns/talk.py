@@ -9,6 +9,7 @@ from api.events import Event, notice
 from api.sessions.model import COMPRESS, Session
 from api.text import clean_json
 from api.turns import context, prompt
+from api.turns.attached import Read, resolve
 from api.turns.context import Messages
 from api.turns.live import LiveTurn
 
@@ -17,12 +18,17 @@ LEFT_OUT = notice(
 )
 
 
-def talk(session: Session, agent: Agent, live: LiveTurn) -> None:
-    """Ask the agent and take its answer. Raises `AgentError`, `StorageFailed`."""
+def talk(session: Session, agent: Agent, live: LiveTurn, read: Read) -> None:
+    """Ask the agent and take its answer; `read` gives the bytes of attached files.
+
+    Raises `AgentError`, `StorageFailed`.
+    """
     record = session.turn(live.turn_id)
     is_summary = record.kind == COMPRESS
     whole = prompt.summary_messages(session, record) if is_summary else prompt.request_messages(session)
-    messages = context.fit(whole, agent.info().context_limit(session.model))
+    info = agent.info()
+    whole = resolve(whole, read, info.vision(session.model))
+    messages = context.fit(whole, info.context_limit(session.model))
     if len(messages) < len(whole):
         _tell_left_out(session, live)
     try:

@@ -14,9 +14,13 @@ from api.errors import (
     UnknownHost,
     UnsupportedMediaType,
 )
+from api.sessions.blobs import UPLOAD_LIMIT
 from api.settings import LOOPBACK_NAMES
 
 JSON_LIMIT = 2 * 1024 * 1024
+# What a form has beside its file: names, boundaries.
+FORM_EXTRA = 64 * 1024
+MULTIPART = frozenset({"blobs.upload"})
 PUBLIC = frozenset({"page.shell", "page.asset", "auth.login", "auth.status", "system.health"})
 _SAFE = ("GET", "HEAD")
 
@@ -116,9 +120,18 @@ class Gate:
         raise Unauthorized()
 
     def _check_body(self) -> None:
+        if request.endpoint in MULTIPART:
+            self._check_form()
+            return
         if request.mimetype != "application/json":
             raise UnsupportedMediaType()
         if (request.content_length or 0) > JSON_LIMIT:
             raise TooLarge(f"The request is larger than {JSON_LIMIT // 1024 // 1024} MB.")
         if not isinstance(request.get_json(), dict):
             raise InvalidRequest("Send a JSON object.")
+
+    def _check_form(self) -> None:
+        if request.mimetype != "multipart/form-data":
+            raise UnsupportedMediaType("Send a form with the file, as multipart/form-data.")
+        if (request.content_length or 0) > UPLOAD_LIMIT + FORM_EXTRA:
+            raise TooLarge(f"The file is larger than {UPLOAD_LIMIT // 1024 // 1024} MB.")

@@ -59,6 +59,7 @@ class StartBody(SessionBody):
     regenerate: StrictBool = False
     message_id: MessageId | None = None
     edit: MessageId | None = None
+    attachments: Annotated[list[str | dict[str, Any]], Field(max_length=20)] | None = None
 
 
 class StartAnswer(BaseModel):

@@ -8,7 +8,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from api.errors import InvalidRequest, NotFound
 from api.events import Event
 from api.hub import Hub
-from api.sessions.content import text_of
+from api.sessions.blobs import Blobs
 from api.sessions.drafts import Drafts
 from api.sessions.model import RUNNING, is_session_id
 from api.sessions.store import SessionStore
@@ -28,6 +28,7 @@ def blueprint(
     streams: Streams,
     commands: CommandRoom,
     drafts: Drafts,
+    blobs: Blobs,
 ) -> APIBlueprint:
     bp = APIBlueprint("turns", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
 
@@ -37,9 +38,9 @@ def blueprint(
             answer = commands.run(body.session_id, body.message)
             if answer is not None:
                 return answer, 200
-        started = _start(runner, body)
+        started = _start(runner, blobs, body)
         if body.edit is None and not body.regenerate:
-            drafts.sent(body.session_id, text_of(_content(body.message)))
+            drafts.sent(body.session_id, body.message if isinstance(body.message, str) else "")
         return _started_json(started), 202
 
     _add_streams(bp, store, runner, hub, streams)
@@ -91,19 +92,23 @@ def _add_streams(
         }
 
 
-def _start(runner: TurnRunner, body: s.StartBody) -> Started:
+def _start(runner: TurnRunner, blobs: Blobs, body: s.StartBody) -> Started:
     if body.regenerate:
         return runner.regenerate(body.session_id, body.message_id, body.client_id, body.expected_revision)
-    sending = Sending(_content(body.message), body.client_id)
+    attachments = None if body.attachments is None else blobs.attachments(body.attachments)
+    content = blobs.take_inline(_content(body.message, bool(attachments)))
+    sending = Sending(content, body.client_id, attachments)
     if body.edit is not None:
         return runner.edit(body.session_id, body.edit, sending, body.expected_revision)
     may_queue = body.if_busy == "queue"
     return runner.send(body.session_id, sending, may_queue=may_queue, revision=body.expected_revision)
 
 
-def _content(message: str | list[s.Part] | None) -> str | list[dict[str, Any]]:
-    if isinstance(message, str) and message.strip():
+def _content(message: str | list[s.Part] | None, may_be_empty: bool) -> str | list[dict[str, Any]]:
+    if isinstance(message, str) and (message.strip() or may_be_empty):
         return message
+    if message is None and may_be_empty:
+        return ""
     if isinstance(message, list) and message:
         return [part.model_dump() for part in message]
     raise InvalidRequest("The message is empty.")
