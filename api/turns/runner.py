@@ -32,7 +32,9 @@ STOP_GRACE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The answer to a send. `position` counts from 1 in the session's queue; 0 = not in it."""
+    """The answer to a send. `position` counts from 1: in the session's queue if `queued`, else among the
+    turns that wait because enough others run; 0 = it runs.
+    """
 
     session_id: str
     turn_id: str
@@ -227,7 +229,15 @@ class TurnRunner:
                 begun.extend(self._claim_begun(session))
                 turn_id = session.newest_turn_id
         self._launch(begun)
-        return _started(session, turn_id)
+        return self._started(session, turn_id)
+
+    def _started(self, session: Session, turn_id: str) -> Started:
+        waiting = [item.turn_id for item in session.queue]
+        is_queued = turn_id in waiting
+        position = (
+            waiting.index(turn_id) + 1 if is_queued else self._table.position(session.session_id, turn_id)
+        )
+        return Started(session.session_id, turn_id, is_queued, position, session.title, session.revision)
 
     @contextmanager
     def _claiming(
@@ -366,9 +376,3 @@ class TurnRunner:
 
 def _failure(message: str, type: str = "provider_error", hint: str = "") -> Outcome:
     return Outcome(FAILED, {"message": message, "type": type, "hint": hint})
-
-
-def _started(session: Session, turn_id: str) -> Started:
-    waiting = [item.turn_id for item in session.queue]
-    position = waiting.index(turn_id) + 1 if turn_id in waiting else 0
-    return Started(session.session_id, turn_id, position > 0, position, session.title, session.revision)

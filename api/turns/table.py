@@ -73,6 +73,13 @@ class TurnTable:
             self._waiting.append(live)
             return False
 
+    def position(self, session_id: str, turn_id: str) -> int:
+        """The place of a turn among those that wait for others to end, from 1; 0 when it does not wait."""
+        with self._lock:
+            waiting = [(live.session_id, live.turn_id) for live in self._waiting]
+        place = (session_id, turn_id)
+        return waiting.index(place) + 1 if place in waiting else 0
+
     def withdraw(self, live: LiveTurn) -> bool:
         """Take `live` out of those that wait; False when it is at work or gone."""
         with self._lock:

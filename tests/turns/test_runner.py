@@ -253,9 +253,13 @@ def test_a_reply_that_ends_while_its_session_is_deleted_reads_as_cancelled(
 def test_at_most_eight_turns_work_and_the_others_follow(house: House) -> None:
     gate = threading.Event()
     ids = [house.new_session().session_id for _ in range(11)]
+    positions = []
     for session_id in ids:
         house.agent.enqueue(gate, "done")
-        send(house, session_id, "q")
+        started = house.runner.send(session_id, Sending("q"))
+        assert not started.queued
+        positions.append(started.position)
+    assert positions == [0] * 8 + [1, 2, 3]
     wait_until(lambda: len(house.agent.history) == 8)
     assert house.runner.cancel(ids[10]) is not None
     assert house.store.load(ids[10]).turns[0].state == STOPPED
