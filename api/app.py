@@ -42,11 +42,11 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.after_request(gate.add_headers)
     app.register_error_handler(Exception, _answer)
     v = services
-    streams = Streams(v.hub)
+    streams = Streams(v.hub, v.rendered)
     room = CommandRoom(v.commands, v.store, v.ops, v.runner)
     app.register_blueprint(page.blueprint())
     app.register_api(auth.blueprint(v.auth))
-    app.register_api(sessions.blueprint(v.store, v.catalog, v.ops, v.runner, v.clock))
+    app.register_api(sessions.blueprint(v.store, v.catalog, v.ops, v.runner, v.renderings, v.clock))
     app.register_api(history.blueprint(v.ops))
     app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, room))
     app.register_api(queue.blueprint(v.ops, v.runner))

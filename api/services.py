@@ -18,12 +18,14 @@ from api.concurrency import KeyedLocks, Workers
 from api.events import Event
 from api.files import Checkpoint, make_folder, no_checkpoint
 from api.hub import Hub
+from api.render.renderings import Renderings
 from api.session_ops import SessionOps, install, uninstall
 from api.sessions.catalog import Catalog
 from api.sessions.model import Session
 from api.sessions.store import SessionStore, Stamp
 from api.settings import Settings, environment
 from api.turns.journal import Journal
+from api.turns.rendered import RenderedTurns
 from api.turns.runner import TurnRunner
 from api.turns.turn import Turn
 
@@ -48,6 +50,8 @@ class Services:
     ops: SessionOps
     commands: Registry
     auth: Auth
+    renderings: Renderings
+    rendered: RenderedTurns
 
     def open(self) -> None:
         """Put right what an ended process has left; before the port opens."""
@@ -129,7 +133,24 @@ def build(
     store.on_saved(_announcer(catalog, hub))
     ops = SessionOps(store, runner, pool, clock)
     auth = Auth(access_token(settings), clock)
-    return Services(settings, clock, workers, store, catalog, hub, pool, runner, ops, build_registry(), auth)
+    renderings = Renderings()
+    rendered = RenderedTurns(renderings, hub, clock)
+    commands = build_registry()
+    return Services(
+        settings,
+        clock,
+        workers,
+        store,
+        catalog,
+        hub,
+        pool,
+        runner,
+        ops,
+        commands,
+        auth,
+        renderings,
+        rendered,
+    )
 
 
 def _announcer(catalog: Catalog, hub: Hub[Turn]) -> Callable[[str, Session | None, Stamp | None], None]:

@@ -6,6 +6,7 @@ from typing import Any
 from flask_openapi3.blueprint import APIBlueprint
 
 from api.clock import Clock
+from api.render.renderings import Renderings
 from api.session_ops import SessionOps, count_messages
 from api.sessions import tree
 from api.sessions.catalog import Catalog, row_of
@@ -18,17 +19,27 @@ from api.web import schemas as s
 
 
 def blueprint(
-    store: SessionStore, catalog: Catalog, ops: SessionOps, runner: TurnRunner, clock: Clock
+    store: SessionStore,
+    catalog: Catalog,
+    ops: SessionOps,
+    runner: TurnRunner,
+    renderings: Renderings,
+    clock: Clock,
 ) -> APIBlueprint:
     bp = APIBlueprint("sessions", __name__, abp_responses=s.ERRORS)
-    _add_reading(bp, store, catalog, runner, clock)
+    _add_reading(bp, store, catalog, runner, renderings, clock)
     _add_changing(bp, ops, runner)
     _add_deleting(bp, store, ops, runner)
     return bp
 
 
 def _add_reading(
-    bp: APIBlueprint, store: SessionStore, catalog: Catalog, runner: TurnRunner, clock: Clock
+    bp: APIBlueprint,
+    store: SessionStore,
+    catalog: Catalog,
+    runner: TurnRunner,
+    renderings: Renderings,
+    clock: Clock,
 ) -> None:
     @bp.get("/api/sessions", responses={200: s.ListAnswer})
     def list_sessions(query: s.ListQuery) -> Any:
@@ -42,6 +53,8 @@ def _add_reading(
         answer = _metadata(session, runner)
         if query.messages:
             answer["messages"] = _messages(session, query.before, query.limit)
+            if query.html:
+                _add_blocks(answer["messages"], renderings)
         return {"session": answer}
 
 
@@ -133,3 +146,10 @@ def _messages(session: Session, before: int | None, limit: int | None) -> list[d
             entry["error"] = errors[message.turn]
         messages.append(entry)
     return messages
+
+
+def _add_blocks(messages: list[dict[str, Any]], renderings: Renderings) -> None:
+    """Give what a person or the model wrote its blocks; the words of tools are no Markdown."""
+    for entry in messages:
+        if entry["role"] in ("user", "assistant"):
+            entry["blocks"] = renderings.whole(entry["text"])
