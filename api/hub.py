@@ -182,6 +182,12 @@ class Hub(Generic[S]):
             stream = self._streams.get(stream_id)
             return stream.seq if stream else 0
 
+    def state(self, stream_id: str) -> tuple[S, int] | None:
+        """What stands for a stream's events so far, and the number of the newest."""
+        with self._lock:
+            stream = self._streams.get(stream_id)
+            return (stream.state, stream.seq) if stream else None
+
     def listeners(self) -> int:
         with self._lock:
             return len(self._listeners)

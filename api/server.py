@@ -111,6 +111,7 @@ def _warm_up(services: Services) -> None:
         openai.warm()
     if services.agents.default == "embedded":
         services.agents.get("embedded").prepare()  # type: ignore[attr-defined]
+    services.renderings.warm()
 
 
 def _wait_for_parent(stop: Stop) -> None:

@@ -18,6 +18,7 @@ from api.concurrency import KeyedLocks, Workers
 from api.events import Event
 from api.files import Checkpoint, make_folder, no_checkpoint
 from api.hub import Hub
+from api.render.renderings import Renderings
 from api.session_ops import SessionOps, install, uninstall
 from api.sessions.blobs import Blobs
 from api.sessions.catalog import Catalog
@@ -29,6 +30,7 @@ from api.sessions.search import Search
 from api.sessions.store import SessionStore, Stamp
 from api.settings import Settings, environment
 from api.turns.journal import Journal
+from api.turns.rendered import RenderedTurns
 from api.turns.runner import TurnRunner
 from api.turns.turn import Turn
 
@@ -58,6 +60,8 @@ class Services:
     ops: SessionOps
     commands: Registry
     auth: Auth
+    renderings: Renderings
+    rendered: RenderedTurns
 
     def open(self) -> None:
         """Put right what an ended process has left; before the port opens."""
@@ -141,6 +145,7 @@ def build(
     runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers, blobs)
     store.on_saved(_announcer(catalog, hub))
     ops = SessionOps(store, runner, pool, clock, Eraser(store, catalog, blobs), drafts)
+    renderings = Renderings()
     return Services(
         settings=settings,
         clock=clock,
@@ -157,6 +162,8 @@ def build(
         ops=ops,
         commands=build_registry(),
         auth=Auth(access_token(settings), clock),
+        renderings=renderings,
+        rendered=RenderedTurns(renderings, hub, clock),
     )
 
 

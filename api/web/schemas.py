@@ -75,6 +75,7 @@ class StartAnswer(BaseModel):
 class StreamQuery(BaseModel):
     stream_id: Annotated[str, Field(min_length=1, max_length=160)]
     after_seq: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    html: bool = False
 
 
 class StreamIdQuery(BaseModel):
@@ -177,6 +178,7 @@ class SessionGetQuery(SessionQuery):
     messages: Annotated[int, Field(ge=0, le=1)] = 1
     limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
     before: MessageId | None = None
+    html: bool = False
 
 
 class BranchBody(SessionBody):
@@ -351,3 +353,4 @@ class HealthAnswer(BaseModel):
 
 class EventsQuery(BaseModel):
     cursor: Annotated[str, Field(max_length=100)] | None = None
+    html: bool = False

@@ -6,6 +6,7 @@ from typing import Any
 from flask_openapi3.blueprint import APIBlueprint
 
 from api.clock import Clock
+from api.render.renderings import Renderings
 from api.session_ops import SessionOps
 from api.sessions import tree
 from api.sessions.catalog import Catalog, Filter
@@ -20,19 +21,24 @@ from api.web.shown import Shown
 
 
 def blueprint(
-    store: SessionStore, catalog: Catalog, ops: SessionOps, runner: TurnRunner, clock: Clock, shown: Shown
+    store: SessionStore,
+    catalog: Catalog,
+    ops: SessionOps,
+    runner: TurnRunner,
+    clock: Clock,
+    shown: Shown,
+    renderings: Renderings,
 ) -> APIBlueprint:
     bp = APIBlueprint("sessions", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
-    _add_reading(bp, store, catalog, runner, clock, shown)
+    _add_list(bp, catalog, runner, clock)
+    _add_session(bp, store, shown, renderings)
     _add_making(bp, ops, shown)
     _add_changing(bp, ops, shown)
     _add_deleting(bp, store, ops, runner, shown)
     return bp
 
 
-def _add_reading(
-    bp: APIBlueprint, store: SessionStore, catalog: Catalog, runner: TurnRunner, clock: Clock, shown: Shown
-) -> None:
+def _add_list(bp: APIBlueprint, catalog: Catalog, runner: TurnRunner, clock: Clock) -> None:
     @bp.get("/api/sessions", responses={200: s.ListAnswer})
     def list_sessions(query: s.ListQuery) -> Any:
         only = Filter(query.project, query.tag, query.pinned)
@@ -40,12 +46,16 @@ def _add_reading(
         rows = [asdict(row) | {"running": runner.active(row.session_id) is not None} for row in page.rows]
         return {"sessions": rows, "next": page.next, "total": page.total, "server_time": clock.now()}
 
+
+def _add_session(bp: APIBlueprint, store: SessionStore, shown: Shown, renderings: Renderings) -> None:
     @bp.get("/api/session", responses={200: s.SessionAnswer})
     def get(query: s.SessionGetQuery) -> Any:
         session = store.load(query.session_id)
         answer = shown.session(session)
         if query.messages:
             answer["messages"] = _messages(session, query.before, query.limit)
+            if query.html:
+                _add_blocks(answer["messages"], renderings)
         return {"session": answer}
 
 
@@ -137,3 +147,10 @@ def _messages(session: Session, before: int | None, limit: int | None) -> list[d
             entry["error"] = errors[message.turn]
         messages.append(entry)
     return messages
+
+
+def _add_blocks(messages: list[dict[str, Any]], renderings: Renderings) -> None:
+    """Give what a person or the model wrote its blocks; the words of tools are no Markdown."""
+    for entry in messages:
+        if entry["role"] in ("user", "assistant"):
+            entry["blocks"] = renderings.whole(entry["text"])

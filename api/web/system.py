@@ -45,7 +45,9 @@ def blueprint(
         cursor = query.cursor or request.headers.get("Last-Event-ID") or ""
         boot_id, _, number = cursor.rpartition(":")
         is_ours = boot_id == hub.boot_id and number.isascii() and number.isdigit() and len(number) < 16
-        return streams.everything(int(number) if is_ours else None, is_fresh=is_ours or not cursor)
+        return streams.everything(
+            int(number) if is_ours else None, is_fresh=is_ours or not cursor, html=query.html
+        )
 
     @bp.get("/api/openapi.json", responses={200: s.DOCUMENT}, security=s.TOKEN)
     def openapi() -> Any:

@@ -74,7 +74,7 @@ def _add_streams(
             return replay(store.load(session_id), turn_id)
 
         ended()
-        return streams.turn(query.stream_id, _after_seq(query), ended)
+        return streams.turn(query.stream_id, _after_seq(query), ended, query.html)
 
     @bp.get("/api/chat/stream/status", responses={200: s.StreamStatus})
     def status(query: s.StreamIdQuery) -> Any:

@@ -1,0 +1,1 @@
+"""Markdown to safe HTML, whole and while it grows."""
