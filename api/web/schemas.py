@@ -36,7 +36,7 @@ class SessionBody(Body):
     expected_revision: Revision | None = None
 
 
-EVENT_STREAM: dict[str, Any] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+EVENT_STREAM: dict[str, Any] = {"content": {"text/event-stream": {"schema": {}}}}
 DOCUMENT: dict[str, Any] = {"content": {"application/json": {"schema": {"type": "object"}}}}
 TOKEN: list[dict[str, list[Any]]] = [{"token": []}]
 ERRORS: dict[str | int, Any] = dict.fromkeys(
