@@ -67,27 +67,29 @@ def highlight(code: str, language: str) -> str:
     lexer = _lexer(language.lower()) if len(code) <= HIGHLIGHT_LIMIT else None
     if lexer is None:
         return escape(code)
+    # Rules for whole lines want the end of the last one too.
+    whole = code + "\n"
     runs: list[tuple[str, list[str]]] = []
-    for kind, text in lexer.get_tokens(code.replace("\r\n", "\n").replace("\r", "\n")):
+    for kind, text in lexer.get_tokens(whole.replace("\r\n", "\n").replace("\r", "\n")):
         name = _class(kind)
         if runs and runs[-1][0] == name:
             runs[-1][1].append(text)
         else:
             runs.append((name, [text]))
-    return _spans([(name, "".join(texts)) for name, texts in runs], code)
+    return _spans([(name, "".join(texts)) for name, texts in runs], whole) or escape(code)
 
 
-def _spans(runs: list[tuple[str, str]], code: str) -> str:
-    """The runs with the characters of `code`, which a lexer may have changed: then without colours."""
+def _spans(runs: list[tuple[str, str]], whole: str) -> str | None:
+    """The runs with the characters of `whole` but its last; None where a lexer has changed any."""
     html, place = [], 0
     for name, text in runs:
-        end = _match(code, place, text)
+        end = _match(whole, place, text)
         if end is None:
-            return escape(code)
-        exact = escape(code[place:end])
-        html.append(f'<span class="{name}">{exact}</span>' if name else exact)
+            return None
+        exact = escape(whole[place : min(end, len(whole) - 1)])
+        html.append(f'<span class="{name}">{exact}</span>' if name and exact else exact)
         place = end
-    return "".join(html) if place == len(code) else escape(code)
+    return "".join(html) if place == len(whole) else None
 
 
 def _match(code: str, place: int, text: str) -> int | None:

@@ -4,7 +4,6 @@ The parser and the highlighter are loaded with the first text, or by `warm` once
 """
 
 from collections import OrderedDict
-from functools import cache
 from typing import TYPE_CHECKING
 
 from api.concurrency import new_lock
@@ -12,6 +11,8 @@ from api.concurrency import new_lock
 if TYPE_CHECKING:
     from api.render.document import Renderer
     from api.render.incremental import Incremental
+
+    Library = tuple[Renderer, type[Incremental]]
 
 CACHE_LETTERS = 4_000_000
 
@@ -21,13 +22,15 @@ class Renderings:
 
     def __init__(self, limit: int = CACHE_LETTERS) -> None:
         self._limit = limit
+        self._loading = new_lock()
+        self._library: Library | None = None
         self._lock = new_lock()
         self._kept: OrderedDict[str, list[str]] = OrderedDict()
         self._letters = 0
 
     def warm(self) -> None:
         """Load the libraries, so that the first text does not wait for them."""
-        _renderer().blocks("`x` $x$\n\n```python\n1\n```", {})
+        self._load()[0].blocks("`x` $x$\n\n```python\n1\n```", {})
 
     def whole(self, text: str) -> list[str]:
         """The blocks of a text that is complete."""
@@ -36,13 +39,14 @@ class Renderings:
             if known is not None:
                 self._kept.move_to_end(text)
                 return known
-        blocks = _renderer().blocks(text, {})
+        blocks = self._load()[0].blocks(text, {})
         self.keep(text, blocks)
         return blocks
 
     def growing(self) -> "Incremental":
         """A text that has just begun."""
-        return _new_incremental()
+        renderer, incremental = self._load()
+        return incremental(renderer)
 
     def keep(self, text: str, blocks: list[str]) -> None:
         """Remember the blocks of a complete text; what was not asked for longest goes."""
@@ -52,6 +56,13 @@ class Renderings:
             self._letters += _size(text, blocks)
             while self._letters > self._limit:
                 self._forget(next(iter(self._kept)))
+
+    def _load(self) -> "Library":
+        # One thread loads: two that begin at different ends of a library would wait for each other.
+        with self._loading:
+            if self._library is None:
+                self._library = _load_library()
+            return self._library
 
     def _forget(self, text: str) -> None:
         blocks = self._kept.pop(text, None)
@@ -63,14 +74,8 @@ def _size(text: str, blocks: list[str]) -> int:
     return len(text) + sum(map(len, blocks))
 
 
-@cache
-def _renderer() -> "Renderer":
+def _load_library() -> "Library":
     from api.render.document import Renderer
-
-    return Renderer()
-
-
-def _new_incremental() -> "Incremental":
     from api.render.incremental import Incremental
 
-    return Incremental(_renderer())
+    return Renderer(), Incremental

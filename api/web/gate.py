@@ -37,7 +37,7 @@ _CSP = "; ".join(
         "form-action 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
+        "trusted-types talaria",
     )
 )
 HEADERS = {

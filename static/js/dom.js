@@ -60,18 +60,23 @@ export function reconcile(parent, items, { key, create, isSame }) {
   for (const child of known.values()) child.remove();
 }
 
-/**
- * Show a text that mostly grows: what is new is appended. Long texts stand in several blocks that
- * end with a line, so that the browser lays out only the last one again.
- */
+/** Show a text that mostly grows: what is new is appended. */
 export function growText(block, text) {
   const shown = shownTexts.get(block) ?? "";
   if (shown === text) return;
   shownTexts.set(block, text);
   if (!text.startsWith(shown)) block.replaceChildren();
-  let rest = text.startsWith(shown) ? text.slice(shown.length) : text;
+  appendText(block, text.startsWith(shown) ? text.slice(shown.length) : text);
+}
+
+/**
+ * Add to the text of an element. Long texts stand in several blocks that end with a line, so that the
+ * browser lays out only the last one again.
+ */
+export function appendText(block, text) {
+  let rest = text;
   while (rest !== "") {
-    if (!block.lastChild) block.append(h("div", { class: "chunk" }, ""));
+    if (!block.lastElementChild) block.replaceChildren(h("div", { class: "chunk" }, block.textContent));
     const node = block.lastChild.firstChild ?? block.lastChild.appendChild(new Text(""));
     const cut = node.length + rest.length > CHUNK ? rest.indexOf("\n", Math.max(0, CHUNK - node.length)) : -1;
     node.appendData(cut === -1 ? rest : rest.slice(0, cut + 1));

@@ -23,6 +23,6 @@ export function textOf(content) {
 }
 
 function asked(turn) {
-  const { id, content } = turn.user;
-  return { id, role: "user", turn: turn.turn_id, text: typeof content === "string" ? content : textOf(content) };
+  const { id, content, html } = turn.user;
+  return { id, role: "user", turn: turn.turn_id, text: textOf(content), blocks: html };
 }

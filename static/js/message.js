@@ -1,15 +1,16 @@
 /** One message as elements: its parts in order, and how it ended. */
 
+import { showBlocks } from "./blocks.js";
 import { growText, h, icon, iconButton, label } from "./dom.js";
 import { textOf } from "./line.js";
-import { partsOf } from "./turn.js";
+import { partsOf, wholeBlocks } from "./turn.js";
 
 const ENDS = { stopped: "Stopped", failed: "Failed", interrupted: "Interrupted" };
 
 /** An article for a user message or a waiting text; `note` says what is special about it. */
-export function userArticle(text, { note = "", variants = null, act = null, buttons = [] } = {}) {
+export function userArticle(text, { note = "", variants = null, act = null, buttons = [], blocks } = {}) {
   const words = h("div", { class: "text", dir: "auto" });
-  growText(words, text);
+  showWords(words, { text, blocks: blocks && wholeBlocks(blocks) });
   return h(
     "article",
     { class: "message message-user", "aria-label": "You" },
@@ -89,7 +90,7 @@ const CREATE = {
 };
 
 const UPDATE = {
-  text: (block, part) => growText(block, part.text),
+  text: showWords,
   reasoning: (block, part) => growText(block.lastChild, part.text),
   tool: (block, part) => {
     const isDone = part.result !== null;
@@ -101,6 +102,17 @@ const UPDATE = {
     block.classList.toggle("is-running", !isDone);
   },
 };
+
+/** Words as rendered blocks, or as plain text where nobody has rendered them. */
+function showWords(element, { text, blocks }) {
+  if (!blocks) {
+    growText(element, text);
+    return;
+  }
+  if (!element.classList.contains("is-rendered")) element.replaceChildren();
+  element.classList.add("is-rendered");
+  showBlocks(element, blocks);
+}
 
 function toolState(part) {
   if (part.result === null) return "running";

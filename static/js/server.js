@@ -69,7 +69,7 @@ export function createServer(getToken, onUnauthorized) {
     commands: () => get("api/commands"),
     models: () => get("api/models"),
     sessions: (before) => get("api/sessions", { before }),
-    session: (session_id, limit, before) => get("api/session", { session_id, limit, before }),
+    session: (session_id, limit, before) => get("api/session", { session_id, limit, before, html: 1 }),
     newSession: () => post("api/session/new", {}),
     rename: (session_id, title) => post("api/session/rename", { session_id, title }),
     remove: (session_id) => post("api/session/delete", { session_id }),
@@ -81,7 +81,7 @@ export function createServer(getToken, onUnauthorized) {
     resume: (session_id) => post("api/chat/queue/resume", { session_id }),
     cancel: (stream_id) => post("api/chat/cancel", { stream_id }),
     turnEvents: (stream_id, after_seq, reader) =>
-      stream(address("api/chat/stream", { stream_id, after_seq }), reader),
+      stream(address("api/chat/stream", { stream_id, after_seq, html: 1 }), reader),
     allEvents: (cursor, reader) => stream(address("api/events", { cursor }), reader),
   };
 }

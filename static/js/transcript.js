@@ -55,7 +55,7 @@ export function createTranscript(act) {
 
   function createMessage({ message, results, isLast }) {
     if (message.kind) return asideArticle(message);
-    if (message.role === "user") return userArticle(message.text, { variants: message.variants, act });
+    if (message.role === "user") return userArticle(message.text, { variants: message.variants, act, blocks: message.blocks });
     if (message.role === "assistant") {
       return replyArticle(message, results, { act, retry: isLast ? () => act.retry(lastAsked(shown.session)) : null });
     }

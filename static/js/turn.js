@@ -26,7 +26,9 @@ export function applyEvent(turn, event) {
   if (turn.terminal) return turn;
   // The replay of an ended turn counts anew, so its end is taken whatever its number is.
   if (TERMINAL.has(event.type)) return { ...turn, terminal: { type: event.type, ...event.data } };
-  if (event.seq <= turn.seq) return turn;
+  // Rendered blocks have no number: the stream sends each change of them once, in order.
+  if (event.type === "html") return { ...turn, parts: withBlock(turn.parts, event.data) };
+  if (event.seq < turn.seq || (event.seq === turn.seq && event.type !== "snapshot")) return turn;
   const change = CHANGES[event.type];
   return { ...turn, seq: event.seq, ...(change ? change(turn, event.data) : {}) };
 }
@@ -35,7 +37,7 @@ export function applyEvent(turn, event) {
 export function partsOf(message, results) {
   const parts = [];
   if (message.reasoning) parts.push({ kind: "reasoning", text: message.reasoning });
-  if (message.text) parts.push({ kind: "text", text: message.text });
+  if (message.text) parts.push({ kind: "text", text: message.text, blocks: message.blocks && wholeBlocks(message.blocks) });
   for (const call of message.tool_calls ?? []) parts.push(storedTool(call, results.get(call.id)));
   return parts;
 }
@@ -53,8 +55,30 @@ const CHANGES = {
 
 function say(parts, kind, text) {
   const last = parts.at(-1);
-  if (last?.kind !== kind) return [...parts, { kind, text }];
-  return [...parts.slice(0, -1), { kind, text: last.text + text }];
+  if (last?.kind !== kind) return [...parts, kind === "text" && isGoingOn(parts) ? { kind, text, blocks: [] } : { kind, text }];
+  return [...parts.slice(0, -1), { ...last, text: last.text + text }];
+}
+
+/** Whether words that come now belong to an answer that has blocks already: these will show them. */
+function isGoingOn(parts) {
+  return parts.slice(parts.findLastIndex((part) => part.kind === "tool") + 1).some((part) => part.blocks);
+}
+
+/** The blocks of a text that is complete, as the reader of a running one has them. */
+export function wholeBlocks(blocks) {
+  return blocks.map((html, number) => ({ number, html, added: "" }));
+}
+
+/** A block stays where it is; a new one belongs to the words that were said last. */
+function withBlock(parts, { block: number, html, append }) {
+  const has = (part) => part.blocks?.some((block) => block.number === number);
+  const place = parts.some(has) ? parts.findIndex(has) : parts.findLastIndex((part) => part.kind === "text");
+  if (place === -1) return [...parts, { kind: "text", text: "", blocks: [{ number, html, added: "" }] }];
+  const { blocks = [] } = parts[place];
+  const before = blocks.find((block) => block.number === number);
+  const after = append ? { ...before, added: before.added + html } : { number, html, added: "" };
+  const changed = before ? blocks.map((block) => (block === before ? after : block)) : [...blocks, after];
+  return parts.with(place, { ...parts[place], blocks: changed });
 }
 
 function tool(data) {
@@ -71,7 +95,7 @@ function snapshotParts(data) {
   const parts = [];
   if (data.reasoning) parts.push({ kind: "reasoning", text: data.reasoning });
   parts.push(...(data.tools ?? []).map(tool));
-  if (data.text) parts.push({ kind: "text", text: data.text });
+  if (data.text) parts.push({ kind: "text", text: data.text, blocks: data.html && wholeBlocks(data.html) });
   return parts;
 }
 

@@ -77,9 +77,7 @@ def test_shift_enter_makes_a_line_and_composition_never_sends(chat: Chat) -> Non
 
 
 def test_markup_is_shown_as_text(chat: Chat, fake: FakeOpenAI) -> None:
-    text = (
-        """<img src=x onerror="alert(1)"><script>alert(2)</script>&amp;<a href="javascript:alert(3)">x</a>"""
-    )
+    text = """<img src=x onerror="alert(1)"><script>alert(2)</script><a href="javascript:alert(3)">x</a>"""
     chat.send(text)
     chat.replied(f"You said: {text}")
     chat.said(text)

@@ -158,3 +158,46 @@ def test_rows_keep_their_order_and_their_newest_state(tab: Page) -> None:
     assert listed(reduced(tab, page, *changes)) == ["b", "a"]
     gone = {"type": "list/row", "session_id": "a", "row": None}
     assert listed(reduced(tab, page, gone, page)) == ["b"]
+
+
+def html(block: int, html: str, append: bool = False) -> dict[str, Any]:
+    """A change of a block; on the wire it has no number, so the page gives it that of the event before."""
+    return said(1, "html", block=block, html=html, final=False, append=append)
+
+
+def blocks_of(answer: dict[str, Any]) -> list[list[tuple[int, str]]]:
+    parts = answer["state"]["turn"]["parts"]
+    return [[(b["number"], b["html"] + b["added"]) for b in part.get("blocks", [])] for part in parts]
+
+
+def test_blocks_stay_with_the_words_they_belong_to(tab: Page) -> None:
+    events = [
+        said(2, "token", text="one"),
+        html(0, "<p>one</p>"),
+        said(3, "tool", tid="a", name="find", args={}, preview=""),
+        said(4, "token", text="two"),
+        html(1, "<p>t</p>"),
+        html(0, "<p>one!</p>"),
+        html(1, "wo", append=True),
+    ]
+    answer = reduced(tab, ATTACH, STARTED, *events, open="s")
+    assert blocks_of(answer) == [[(0, "<p>one!</p>")], [], [(1, "<p>t</p>wo")]]
+
+
+def test_words_on_both_sides_of_reasoning_are_shown_once(tab: Page) -> None:
+    events = [
+        said(2, "token", text="one "),
+        html(0, "<p>one</p>"),
+        said(3, "reasoning", text="hm"),
+        said(4, "token", text="two"),
+        html(0, "<p>one two</p>"),
+    ]
+    parts = reduced(tab, ATTACH, STARTED, *events, open="s")["state"]["turn"]["parts"]
+    assert [part["kind"] for part in parts] == ["text", "reasoning", "text"]
+    assert [len(part.get("blocks", "?")) for part in parts] == [1, 1, 0]
+
+
+def test_a_snapshot_brings_its_blocks(tab: Page) -> None:
+    ahead = said(9, "snapshot", text="one two", reasoning="", tools=[], html=["<p>one</p>", "<p>tw</p>"])
+    answer = reduced(tab, ATTACH, STARTED, ahead, html(1, "<p>two</p>"), open="s")
+    assert blocks_of(answer) == [[(0, "<p>one</p>"), (1, "<p>two</p>")]]

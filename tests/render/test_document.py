@@ -55,6 +55,10 @@ def test_known_languages_have_classes_and_no_styles() -> None:
     assert "style" not in shown
 
 
+def test_a_rule_for_whole_lines_colours_the_last_line_too() -> None:
+    assert html("```diff\n- a\n+ b\n```").count("<span") == 2
+
+
 @pytest.mark.parametrize(
     "text",
     [
