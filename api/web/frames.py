@@ -124,9 +124,9 @@ class HtmlFrames:
         return Published(published.number, published.session_id, published.stream_id, published.seq, event)
 
     def _started(self, event: Event) -> Event:
-        if event.type != "turn_started":
+        user = event.data["user_message"] if event.type == "turn_started" else None
+        if user is None:
             return event
-        user = event.data["user_message"]
         html = self._turns.whole(text_of(user["content"]))
         return Event(event.type, {**event.data, "user_message": {**user, "html": html}})
 

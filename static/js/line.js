@@ -12,7 +12,7 @@ export function shownLine({ session, turn }) {
 
 /** Whether the session has stored what the turn said. */
 export function hasReply(session, turn) {
-  const isReply = (message) => message.turn === turn.turn_id && message.role !== "user";
+  const isReply = (message) => message.turn === turn.turn_id && (message.role !== "user" || message.kind);
   return session?.session_id === turn.session_id && session.messages.some(isReply);
 }
 

@@ -25,9 +25,20 @@ function smallButton({ text, click }) {
   return h("button", { type: "button", class: "button button-small", on: { click } }, text);
 }
 
-/** An article for what is shown and never sent, such as a notice or a summary. */
+/** An article for what is not said by anybody: a notice, or the summary that stands for older messages. */
 export function asideArticle(message) {
+  if (message.kind === "summary") return summaryArticle(message);
   return h("article", { class: "message message-aside", dir: "auto" }, textOf(message.content));
+}
+
+function summaryArticle(message) {
+  const words = h("div", { class: "text", dir: "auto" });
+  showWords(words, { text: message.text, blocks: message.blocks && wholeBlocks(message.blocks) });
+  return h(
+    "article",
+    { class: "message message-aside", "aria-label": "Summary" },
+    h("details", {}, h("summary", {}, "Summary of the older messages, which the model gets in their place"), words),
+  );
 }
 
 /** An article for a stored reply; `retry` is there where asking again makes sense. */

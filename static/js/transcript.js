@@ -46,7 +46,7 @@ export function createTranscript(act) {
     const results = new Map(messages.filter((m) => m.role === "tool").map((m) => [m.tool_call_id, m]));
     const called = new Set(messages.flatMap((m) => (m.tool_calls ?? []).map((call) => call.id)));
     const isOrphan = (m) => m.role === "tool" && !called.has(m.tool_call_id);
-    const lastId = messages.at(-1)?.id;
+    const lastId = messages.findLast((message) => message.kind !== "notice")?.id;
     const items = messages
       .filter((m) => m.role !== "tool" || isOrphan(m))
       .map((message) => ({ message, results, isLast: !turn && message.id === lastId, session: state.open }));
@@ -74,6 +74,7 @@ export function createTranscript(act) {
     }
     showParts(live.firstChild, turn.parts);
     live.querySelectorAll(".end, .note").forEach((element) => element.remove());
+    if (turn.kind === "compress") live.append(h("p", { class: "note" }, "Summing up the older messages…"));
     live.append(...turn.notices.map((text) => h("p", { class: "note" }, text)));
     const status = END_OF[turn.terminal?.type];
     if (status) live.append(endMark(status, turn.terminal, null));

@@ -9,6 +9,7 @@ export function newTurn(sessionId, streamId) {
     stream_id: streamId,
     turn_id: streamId.slice(streamId.lastIndexOf(".") + 1),
     seq: 0,
+    kind: "chat",
     user: null,
     agent: null,
     model: null,
@@ -43,7 +44,7 @@ export function partsOf(message, results) {
 }
 
 const CHANGES = {
-  turn_started: (_turn, data) => ({ user: data.user_message, agent: data.agent, model: data.model }),
+  turn_started: (_turn, data) => ({ kind: data.kind, user: data.user_message, agent: data.agent, model: data.model }),
   token: (turn, data) => ({ parts: say(turn.parts, "text", data.text) }),
   reasoning: (turn, data) => ({ parts: say(turn.parts, "reasoning", data.text) }),
   tool: (turn, data) => ({ parts: [...turn.parts, tool(data)] }),

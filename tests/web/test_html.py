@@ -187,3 +187,17 @@ def test_a_stopped_reply_ends_as_it_is_stored(live: LiveServer) -> None:
         for event in reader:
             blocks.hear(*event)
     assert stored_blocks(live.client, session_id)[1] == blocks.shown == ["<pre><code>open </code></pre>\n"]
+
+
+def test_a_summary_streams_as_html_without_a_message_before_it(live: LiveServer) -> None:
+    session_id = live.client.new_session()
+    for number in range(3):
+        live.client.events(live.client.send(session_id, f"u{number}").json["stream_id"])
+    live.agent.enqueue("They **talked**.")
+    stream_id = live.client.send(session_id, "/compress").json["data"]["stream_id"]
+    for _ in range(2):
+        with live.client.stream(f"/api/chat/stream?stream_id={stream_id}&html=1") as reader:
+            events = [(name, data) for _, name, data in reader]
+        assert events[0][0] == "turn_started" and events[0][1]["user_message"] is None
+        assert events[-1][0] == "done"
+        live.services.hub.forget(session_id)
