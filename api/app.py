@@ -17,6 +17,7 @@ from api.web import (
     blobs,
     commands,
     drafts,
+    endpoints,
     history,
     labels,
     page,
@@ -72,7 +73,8 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_api(blobs.blueprint(v.store, v.blobs))
     app.register_api(queue.blueprint(v.ops, v.runner))
     app.register_api(commands.blueprint(room))
-    app.register_api(system.blueprint(gate, v.agents, v.catalog, v.runner, v.hub, streams))
+    app.register_api(endpoints.blueprint(v.endpoints, v.agents, v.local_servers))
+    app.register_api(system.blueprint(gate, v.catalog, v.runner, v.hub, streams))
     return app
 
 

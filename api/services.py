@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from api.agents.base import Agent
 from api.agents.embedded import EmbeddedAgent
 from api.agents.embedded_install import EmbeddedInstall, default_folder
-from api.agents.endpoint import Endpoint, EndpointTable
+from api.agents.endpoint import Endpoint
+from api.agents.endpoint_store import GIVEN, EndpointStore
+from api.agents.local_servers import LocalServers
 from api.agents.openai_chat import OpenAIAgent
 from api.agents.pool import AgentPool
 from api.agents.sidecar_process import Sidecar
@@ -15,6 +17,7 @@ from api.clock import Clock
 from api.commands.base import Registry
 from api.commands.registry import build_registry
 from api.concurrency import KeyedLocks, Workers
+from api.errors import UsageError
 from api.events import Event
 from api.files import Checkpoint, make_folder, no_checkpoint
 from api.hub import Hub
@@ -56,6 +59,8 @@ class Services:
     report: UsageReport
     hub: Hub[Turn]
     agents: AgentPool
+    endpoints: EndpointStore
+    local_servers: LocalServers
     runner: TurnRunner
     ops: SessionOps
     commands: Registry
@@ -104,27 +109,33 @@ class Services:
                 self.workers.stopping.wait(STEP_S)
 
 
-MakeAgents = Callable[[Settings, Workers], Mapping[str, Agent]]
+MakeAgents = Callable[[Settings, Workers, EndpointStore], Mapping[str, Agent]]
 
 
-def shipped_agents(settings: Settings, workers: Workers) -> Mapping[str, Agent]:
+def shipped_agents(settings: Settings, workers: Workers, endpoints: EndpointStore) -> Mapping[str, Agent]:
     """The backends that ship; their heavy parts are loaded in the background, after the port is open."""
-    endpoints = []
-    if settings.openai_base_url:
-        endpoints.append(
-            Endpoint(
-                "default",
-                "default",
-                settings.openai_base_url,
-                settings.openai_model,
-                settings.openai_api_key,
-            )
-        )
-    openai = OpenAIAgent(EndpointTable(endpoints))
     environ = environment()
     install = EmbeddedInstall(default_folder(), environ)
     sidecar = Sidecar(install.engine_path, install.model_path, environ, workers.spawn)
-    return {"openai": openai, "embedded": EmbeddedAgent(install, sidecar, workers.spawn)}
+    return {"openai": OpenAIAgent(endpoints), "embedded": EmbeddedAgent(install, sidecar, workers.spawn)}
+
+
+def _given_endpoint(settings: Settings) -> Endpoint | None:
+    """The endpoint that flags and the environment have named."""
+    if not settings.openai_base_url:
+        return None
+    return Endpoint(GIVEN, GIVEN, settings.openai_base_url, settings.openai_model, settings.openai_api_key)
+
+
+def _default_agent(settings: Settings, endpoints: EndpointStore) -> str:
+    """The one that was asked for, else the one chosen in the page, else what there is."""
+    has_endpoint = bool(endpoints.all())
+    wanted = settings.agent or endpoints.default.agent
+    if settings.agent == "openai" and not has_endpoint:
+        raise UsageError("The agent openai needs an endpoint: give --openai-base-url as well.")
+    if wanted in (None, "openai"):
+        return "openai" if has_endpoint else "embedded"
+    return wanted or "embedded"
 
 
 def build(
@@ -140,12 +151,12 @@ def build(
     store = SessionStore(state_dir, locks, clock, checkpoint=checkpoint)
     drafts = Drafts(state_dir, store, locks, clock)
     catalog = Catalog(state_dir / "catalog.db", store, drafts.has)
-    pool = AgentPool(make_agents(settings, workers), settings.agent)
-    blobs = Blobs(state_dir)
+    endpoints = EndpointStore(state_dir, _given_endpoint(settings), clock)
+    pool = AgentPool(make_agents(settings, workers, endpoints), _default_agent(settings, endpoints))
+    blobs, renderings = Blobs(state_dir), Renderings()
     runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers, blobs)
     store.on_saved(_announcer(catalog, hub))
     ops = SessionOps(store, runner, pool, clock, Eraser(store, catalog, blobs), drafts)
-    renderings = Renderings()
     return Services(
         settings=settings,
         clock=clock,
@@ -158,6 +169,8 @@ def build(
         report=UsageReport(store, catalog, clock),
         hub=hub,
         agents=pool,
+        endpoints=endpoints,
+        local_servers=LocalServers(workers),
         runner=runner,
         ops=ops,
         commands=build_registry(),

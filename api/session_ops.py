@@ -76,11 +76,11 @@ class SessionOps:
         self._clock = clock
 
     def new(self, title: str = "", **about: str) -> Session:
-        """An empty session; `about` names agent, model, profile, workspace, personality, project.
+        """An empty session; `about` names agent, endpoint, model, profile, workspace, personality, project.
 
         Raises `InvalidRequest` for an agent that nobody has.
         """
-        self._agents.get(about.get("agent"))
+        self._agents.check(about.get("agent"), about.get("endpoint"))
         now = self._clock.now()
         session = Session(self._store.new_id(), created_at=now, updated_at=now, **about)  # type: ignore[arg-type]
         session.project = _label(session.project)
@@ -90,7 +90,7 @@ class SessionOps:
 
     def import_messages(self, rows: Sequence[Any], title: str = "", **about: str) -> Session:
         """A session made of a list of messages. Raises `InvalidRequest` that names each bad row."""
-        self._agents.get(about.get("agent"))
+        self._agents.check(about.get("agent"), about.get("endpoint"))
         bad = importing.check(rows)
         if bad:
             first = f"Message {bad[0].position}: {bad[0].reason}."
@@ -153,12 +153,15 @@ class SessionOps:
     ) -> Session:
         """Set agent, endpoint, model, workspace, personality or system prompt; None means the default.
 
-        A turn that runs goes on as it began. Raises `InvalidRequest` for an agent that nobody has.
+        A turn that runs goes on as it began. Raises `InvalidRequest` where there is no such agent or
+        endpoint; another agent begins with its own endpoint and model.
         """
         with self._store.edit(session_id, revision) as session:
-            self._agents.get(changes.get("agent", session.agent))
+            if "agent" in changes and changes["agent"] != session.agent:
+                session.endpoint = session.model = None
             for name, value in changes.items():
                 setattr(session, name, value or None)
+            self._agents.check(session.agent, session.endpoint)
         return session
 
     def mark(self, session_id: str, revision: int | None = None, **flags: bool) -> Session:
@@ -267,9 +270,9 @@ class SessionOps:
         session = self._store.load(session_id)
         info = self._agents.get(session.agent).info()
         return spent(session) | {
-            "model": session.model or (info.models[0].id if info.models else None),
+            "model": info.model(session.endpoint, session.model),
             "context_tokens": context_tokens(session),
-            "context_limit": info.context_limit(session.model),
+            "context_limit": info.context_limit(session.endpoint, session.model),
             "by_model": by_model(session),
         }
 
@@ -282,7 +285,7 @@ class SessionOps:
         return {
             "session_id": session.session_id,
             "title": session.title,
-            "model": session.model or (info.models[0].id if info.models else None),
+            "model": info.model(session.endpoint, session.model),
             "agent": info.name,
             "profile": session.profile,
             "workspace": session.workspace,
@@ -298,7 +301,7 @@ class SessionOps:
             "total_tokens": tokens["total_tokens"],
             "estimated_cost": tokens["estimated_cost"],
             "context_tokens": context_tokens(session),
-            "context_limit": info.context_limit(session.model),
+            "context_limit": info.context_limit(session.endpoint, session.model),
         }
 
 

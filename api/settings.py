@@ -170,7 +170,7 @@ class Settings:
     no_browser: bool
     allow_hosts: tuple[str, ...]
     exit_with_parent: bool
-    agent: str
+    agent: str | None
     openai_base_url: str | None
     openai_model: str | None
     openai_api_key: str | None
@@ -199,9 +199,6 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     # Without a display the only browsers are text ones, which would take the terminal over.
     has_display = sys.platform != "linux" or environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
     values["no_browser"] = values["no_browser"] or not has_display
-    values["agent"] = values["agent"] or ("openai" if values["openai_base_url"] else "embedded")
-    if values["agent"] == "openai" and not values["openai_base_url"]:
-        raise UsageError("The agent openai needs an endpoint: give --openai-base-url as well.")
     return Settings(**values)
 
 

@@ -222,7 +222,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         fake = self.server.fake
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        length = int(self.headers["Content-Length"])
+        raw = self.rfile.read(length)
+        if len(raw) < length:
+            # The client was stopped while it sent.
+            self.close_connection = True
+            return
+        body = json.loads(raw)
         if urlsplit(self.path).path != "/v1/chat/completions":
             self._answer(json_reply({"error": {"message": "no such path"}}, 404))
             return

@@ -28,7 +28,7 @@ def store(state: Path, **values: Any) -> None:
 
 def test_defaults(tmp_path: Path) -> None:
     settings = loaded(tmp_path)
-    assert (settings.host, settings.port, settings.agent) == ("127.0.0.1", 8787, "embedded")
+    assert (settings.host, settings.port, settings.agent) == ("127.0.0.1", 8787, None)
     assert settings.token is None and settings.allow_hosts == () and not settings.no_browser
 
 
@@ -62,8 +62,7 @@ def test_names_come_lowered_and_without_blanks(tmp_path: Path) -> None:
     assert loaded(tmp_path, allow_hosts=("C",)).allow_hosts == ("c",)
 
 
-def test_endpoint_makes_openai_the_default_agent(tmp_path: Path) -> None:
-    assert loaded(tmp_path, openai_base_url="http://127.0.0.1:1/v1/").agent == "openai"
+def test_an_address_loses_its_last_slash(tmp_path: Path) -> None:
     assert (
         loaded(tmp_path, openai_base_url="http://127.0.0.1:1/v1/").openai_base_url == "http://127.0.0.1:1/v1"
     )
@@ -76,7 +75,6 @@ def test_endpoint_makes_openai_the_default_agent(tmp_path: Path) -> None:
         ({"port": "65536"}, "--port"),
         ({"host": "0.0.0.0"}, "0.0.0.0"),
         ({"agent": "hermit"}, "--agent"),
-        ({"agent": "openai"}, "--openai-base-url"),
         ({"openai_base_url": "ftp://x"}, "--openai-base-url"),
         ({"state_dir": "~nobody-has-this-name/x"}, "--state-dir"),
     ],

@@ -64,7 +64,8 @@ class ModelInfo:
 class AgentInfo:
     """A backend as the page shows it: whether it can answer now, and if not why not.
 
-    `makes_titles` is False for one that is too weak or too busy to name a conversation.
+    `makes_titles` is False for one that is too weak or too busy to name a conversation; `endpoints` are
+    the ids that a chat can choose among.
     """
 
     name: str
@@ -72,20 +73,29 @@ class AgentInfo:
     reason: str | None = None
     models: Sequence[ModelInfo] = field(default_factory=tuple)
     makes_titles: bool = True
+    endpoints: Sequence[str] = ()
 
-    def context_limit(self, model: str | None) -> int | None:
-        """Tokens that `model`, or the first one, can be sent; None where nobody has said."""
-        chosen = self._chosen(model)
+    def chosen(self, endpoint: str | None, model: str | None) -> ModelInfo | None:
+        """The model that answers a chat which has chosen these; None where nothing is known of it."""
+        there = [entry for entry in self.models if endpoint in (None, entry.endpoint)]
+        if model is None:
+            return there[0] if there else None
+        return next((entry for entry in there if entry.id == model), None)
+
+    def model(self, endpoint: str | None, model: str | None) -> str | None:
+        """The name of that model; None where the endpoint decides."""
+        chosen = self.chosen(endpoint, model)
+        return model or (chosen.id if chosen else None)
+
+    def context_limit(self, endpoint: str | None, model: str | None) -> int | None:
+        """Tokens that it can be sent; None where nobody has said."""
+        chosen = self.chosen(endpoint, model)
         return chosen.context_limit if chosen else None
 
-    def vision(self, model: str | None) -> bool | None:
-        """Whether `model`, or the first one, takes images; None where nobody has said."""
-        chosen = self._chosen(model)
+    def vision(self, endpoint: str | None, model: str | None) -> bool | None:
+        """Whether it takes images; None where nobody has said."""
+        chosen = self.chosen(endpoint, model)
         return chosen.vision if chosen else None
-
-    def _chosen(self, model: str | None) -> ModelInfo | None:
-        named = [entry for entry in self.models if entry.id == model] or list(self.models[:1])
-        return named[0] if named else None
 
 
 class Agent(Protocol):

@@ -87,7 +87,9 @@ class EmbeddedAgent:
         state = self.state()
         available = state.state in ("ready", "starting", "running")
         reason = None if available else state.sentence
-        return AgentInfo(self.name, available, reason, (MODEL,), makes_titles=False)
+        return AgentInfo(
+            self.name, available, reason, (MODEL,), makes_titles=False, endpoints=(MODEL.endpoint,)
+        )
 
     def state(self) -> EmbeddedState:
         install = self._install.state()

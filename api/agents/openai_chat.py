@@ -64,16 +64,8 @@ class OpenAIAgent:
         endpoints = self._endpoints.all()
         models = tuple(_model_info(endpoint, endpoint.model) for endpoint in endpoints if endpoint.model)
         reason = None if endpoints else "No endpoint is set up."
-        return AgentInfo(self.name, available=bool(endpoints), reason=reason, models=models)
-
-    def models(self, endpoint_id: str | None = None) -> Sequence[ModelInfo]:
-        """The models that an endpoint lists. Raises `AgentError` soon where it does not answer."""
-        connection = self._connection(self._endpoints.get(endpoint_id))
-        line = connection.new_line()
-        try:
-            return tuple(_listed_model(connection.endpoint, model) for model in connection.models(line))
-        finally:
-            line.release()
+        ids = tuple(endpoint.id for endpoint in endpoints)
+        return AgentInfo(self.name, bool(endpoints), reason, models, endpoints=ids)
 
     def close(self) -> None:
         """Close all clients."""
@@ -168,6 +160,17 @@ def _connection_class() -> "type[Connection]":
     from api.agents.openai_client import Connection
 
     return Connection
+
+
+def list_models(endpoint: Endpoint, timeouts: Timeouts | None = None) -> Sequence[ModelInfo]:
+    """The models that an endpoint lists. Raises `AgentError` soon where it does not answer."""
+    connection = _connection_class()(endpoint, timeouts or Timeouts())
+    line = connection.new_line()
+    try:
+        return tuple(_listed_model(endpoint, model) for model in connection.models(line))
+    finally:
+        line.release()
+        connection.close()
 
 
 def _model(request: RunRequest, connection: "Connection", line: "Line") -> str:

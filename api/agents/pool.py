@@ -13,6 +13,11 @@ class AgentPool:
         self._agents = dict(agents)
         self.default = default
 
+    def choose_default(self, name: str) -> None:
+        """Let `name` answer from now on where a session names none. Raises `InvalidRequest`."""
+        self.get(name)
+        self.default = name
+
     def get(self, name: str | None) -> Agent:
         """The backend called `name`. Raises `InvalidRequest` for a name that nobody has."""
         try:
@@ -20,6 +25,12 @@ class AgentPool:
         except KeyError:
             known = ", ".join(sorted(self._agents))
             raise InvalidRequest(f"There is no agent {name!r}. Choose one of: {known}.") from None
+
+    def check(self, name: str | None, endpoint: str | None) -> None:
+        """Raises `InvalidRequest` where there is no such agent, or the agent has no such endpoint."""
+        known = self.get(name).info().endpoints
+        if endpoint is not None and endpoint not in known:
+            raise InvalidRequest(f"There is no endpoint {endpoint!r}. Known: {', '.join(known) or 'none'}.")
 
     def infos(self) -> list[AgentInfo]:
         return [agent.info() for agent in self._agents.values()]

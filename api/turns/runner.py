@@ -370,7 +370,7 @@ class TurnRunner:
 
     def _beginning(self, session: Session) -> Beginning:
         info = self._agents.get(session.agent).info()
-        model = session.model or (info.models[0].id if info.models else None)
+        model = info.model(session.endpoint, session.model)
         return Beginning(self._hub.boot_id, info.name, model, self._clock.now())
 
 

@@ -27,8 +27,8 @@ def talk(session: Session, agent: Agent, live: LiveTurn, read: Read) -> None:
     is_summary = record.kind == COMPRESS
     whole = prompt.summary_messages(session, record) if is_summary else prompt.request_messages(session)
     info = agent.info()
-    whole = resolve(whole, read, info.vision(session.model))
-    messages = context.fit(whole, info.context_limit(session.model))
+    whole = resolve(whole, read, info.vision(session.endpoint, session.model))
+    messages = context.fit(whole, info.context_limit(session.endpoint, session.model))
     if len(messages) < len(whole):
         _tell_left_out(session, live)
     try:

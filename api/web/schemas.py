@@ -121,6 +121,7 @@ class QueueAnswer(BaseModel):
 class NewBody(Body):
     title: Title = ""
     agent: Name | None = None
+    endpoint: Name | None = None
     model: Name | None = None
     profile: Name | None = None
     project: Name | None = None

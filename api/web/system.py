@@ -1,4 +1,4 @@
-"""The server itself over HTTP: health, models, and the stream of all events."""
+"""The server itself over HTTP: health and the stream of all events."""
 
 import threading
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 from flask import Response, current_app, request
 from flask_openapi3.blueprint import APIBlueprint
 
-from api.agents.pool import AgentPool
 from api.errors import Unauthorized
 from api.hub import Hub
 from api.sessions.catalog import Catalog
@@ -18,7 +17,7 @@ from api.web.streams import Streams
 
 
 def blueprint(
-    gate: Gate, agents: AgentPool, catalog: Catalog, runner: TurnRunner, hub: Hub[Turn], streams: Streams
+    gate: Gate, catalog: Catalog, runner: TurnRunner, hub: Hub[Turn], streams: Streams
 ) -> APIBlueprint:
     bp = APIBlueprint("system", __name__, abp_responses=s.ERRORS)
 
@@ -35,10 +34,6 @@ def blueprint(
             "threads": threading.active_count(),
             "streams": hub.listeners(),
         }
-
-    @bp.get("/api/models", responses={200: s.ModelsAnswer}, security=s.TOKEN)
-    def models() -> Any:
-        return {"agents": agents.infos(), "default": agents.default}
 
     @bp.get("/api/events", responses={200: s.EVENT_STREAM}, security=s.TOKEN)
     def events(query: s.EventsQuery) -> Response:

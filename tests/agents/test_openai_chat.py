@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from api.agents.endpoint import Endpoint
+from api.agents.openai_chat import list_models
 from tests.agents.conftest import KEY
 from tests.fake_openai import (
     DONE,
@@ -312,9 +314,9 @@ def test_a_server_that_stays_silent_after_the_end_mark_is_not_waited_for(
 # What is known about models
 
 
-def test_models_are_listed_with_their_context(make_agent: Any, server: FakeOpenAI) -> None:
+def test_models_are_listed_with_their_context(server: FakeOpenAI) -> None:
     server.models = [{"id": "m"}, {"id": "big", "max_model_len": 32768}, {"name": "nameless"}]
-    models = make_agent(context_limit=4096).models()
+    models = list_models(Endpoint("e", "e", server.base_url, "m", context_limit=4096))
     assert [(model.id, model.context_limit) for model in models] == [("m", 4096), ("big", 32768)]
 
 

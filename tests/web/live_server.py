@@ -10,7 +10,7 @@ from typing import Any
 
 from api.app import create_app
 from api.clock import Clock
-from api.services import Services, build
+from api.services import MakeAgents, Services, build
 from api.settings import load
 from api.web.gate import Gate
 from api.web.waitress_server import WebServer
@@ -111,11 +111,12 @@ class LiveServer:
 
 
 @contextmanager
-def live_server(state_dir: Path, **flags: Any) -> Iterator[LiveServer]:
+def live_server(state_dir: Path, make_agents: MakeAgents | None = None, **flags: Any) -> Iterator[LiveServer]:
+    """A server with a scripted agent, or with the agents that `make_agents` gives."""
     agent = ScriptedAgent()
     flags = {"state_dir": str(state_dir), "token": TOKEN, "port": 0, **flags}
     settings = load(flags, {})
-    services = build(settings, Clock(), lambda _settings, _workers: {"embedded": agent})
+    services = build(settings, Clock(), make_agents or (lambda *_given: {"embedded": agent}))
     services.open()
     gate = Gate(services.auth, settings.allow_hosts)
     app = create_app(services, gate)

@@ -42,7 +42,7 @@ class Api:
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     settings = load({"state_dir": str(tmp_path_factory.mktemp("state")), "token": TOKEN}, {})
-    services = build(settings, Clock(), lambda _settings, _workers: {"embedded": ScriptedAgent()})
+    services = build(settings, Clock(), lambda _settings, _workers, _endpoints: {"embedded": ScriptedAgent()})
     services.open()
     gate = Gate(services.auth, settings.allow_hosts)
     gate.port = 80

@@ -1,0 +1,226 @@
+"""Endpoints and models: set up in the page, kept with their keys apart, used by the next turn."""
+
+import logging
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from api.agents.endpoint import HIDDEN
+from api.agents.local_servers import LocalServers
+from api.concurrency import Workers
+from api.services import shipped_agents
+from tests.fake_openai import FakeOpenAI
+from tests.web.live_server import Client, LiveServer, live_server
+
+KEY = "sk-very-secret-1234"
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[LiveServer]:
+    with live_server(tmp_path, shipped_agents) as server:
+        yield server
+
+
+def save(client: Client, **fields: Any) -> dict[str, Any]:
+    answer = client.post("/api/endpoints/save", fields)
+    assert answer.status == 200, answer.raw
+    assert KEY not in answer.raw.decode()
+    return dict(answer.json["endpoint"])
+
+
+def ask(client: Client, session_id: str, text: str) -> tuple[str, Any]:
+    """The last event of the stream of a turn."""
+    answer = client.send(session_id, text)
+    assert answer.status == 202, answer.raw
+    _, event, data = client.events(answer.json["stream_id"])[-1]
+    return event, data
+
+
+def test_a_saved_endpoint_answers_the_chats_that_choose_it(live: LiveServer, fake: FakeOpenAI) -> None:
+    headers = {"X-Team": "blue-team-token"}
+    saved = save(
+        live.client, name="Box", base_url=fake.base_url, model="m1", api_key=KEY, headers=headers,
+        temperature=0.5, max_tokens=99, context_limit=4096,
+    )  # fmt: skip
+    assert (saved["has_key"], saved["editable"], saved["headers"]) == (True, True, {"X-Team": HIDDEN})
+    session_id = live.client.new_session(agent="openai", endpoint=saved["id"])
+    assert ask(live.client, session_id, "hi")[0] == "done"
+    (request,) = fake.requests
+    assert (request["model"], request["temperature"], request["max_tokens"]) == ("m1", 0.5, 99)
+    assert fake.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert fake.headers[0]["x-team"] == "blue-team-token"
+    status = live.client.get(f"/api/session/status?session_id={session_id}").json
+    assert (status["model"], status["context_limit"]) == ("m1", 4096)
+
+
+def test_endpoints_outlive_a_restart_with_their_keys_in_a_file_of_their_own(
+    tmp_path: Path, fake: FakeOpenAI
+) -> None:
+    with live_server(tmp_path, shipped_agents) as live:
+        saved = save(live.client, base_url=fake.base_url, api_key=KEY)
+        chosen = {"endpoint": saved["id"], "model": "m7"}
+        assert live.client.post("/api/default-model", chosen).json["default"] == "openai"
+    assert KEY not in (tmp_path / "endpoints.json").read_text()
+    assert stat.S_IMODE(os.stat(tmp_path / "keys.json").st_mode) == 0o600
+    with live_server(tmp_path, shipped_agents) as live:
+        (entry,) = live.client.get("/api/endpoints").json["endpoints"]
+        assert (entry["id"], entry["has_key"], entry["model"]) == (saved["id"], True, "m7")
+        assert live.client.get("/api/models").json["default"] == "openai"
+        assert ask(live.client, live.client.new_session(), "hi")[0] == "done"
+    assert fake.requests[0]["model"] == "m7"
+    assert fake.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_change_counts_from_the_next_turn_and_keeps_what_it_does_not_name(
+    live: LiveServer, fake: FakeOpenAI
+) -> None:
+    saved = save(live.client, base_url=fake.base_url, model="m1", api_key=KEY, headers={"X-A": "aaaaaaaaaa"})
+    session_id = live.client.new_session(agent="openai", endpoint=saved["id"])
+    ask(live.client, session_id, "one")
+    save(live.client, id=saved["id"], model="m2", headers={"X-A": HIDDEN, "X-B": "b"})
+    ask(live.client, session_id, "two")
+    assert [request["model"] for request in fake.requests] == ["m1", "m2"]
+    assert fake.headers[1]["authorization"] == f"Bearer {KEY}"
+    assert (fake.headers[1]["x-a"], fake.headers[1]["x-b"]) == ("aaaaaaaaaa", "b")
+
+
+def test_a_key_never_goes_to_another_service_unasked(live: LiveServer, fake: FakeOpenAI) -> None:
+    saved = save(live.client, base_url="http://127.0.0.1:9/v1", api_key=KEY, headers={"X-A": KEY})
+    moved = {"id": saved["id"], "base_url": fake.base_url, "headers": {"X-A": HIDDEN}}
+    assert live.client.post("/api/endpoints/test", moved).json["ok"] is True
+    changed = save(live.client, **moved)
+    assert (changed["has_key"], changed["headers"]) == (False, {})
+
+
+def test_a_deleted_endpoint_says_what_to_do_and_takes_its_key_along(
+    live: LiveServer, fake: FakeOpenAI
+) -> None:
+    saved = save(live.client, base_url=fake.base_url, api_key=KEY)
+    session_id = live.client.new_session(agent="openai", endpoint=saved["id"])
+    assert live.client.post("/api/endpoints/delete", {"id": saved["id"]}).json == {"ok": True}
+    state = live.services.settings.state_dir
+    assert KEY not in (state / "keys.json").read_text()
+    event, data = ask(live.client, session_id, "hi")
+    assert event == "apperror" and "no longer there" in data["message"] and data["hint"]
+    assert live.client.post("/api/endpoints/delete", {"id": saved["id"]}).status == 404
+    moved = live.client.post("/api/session/update", {"session_id": session_id, "agent": "embedded"})
+    assert moved.status == 200 and moved.json["session"]["endpoint"] is None
+
+
+def test_the_endpoint_of_the_start_is_shown_and_stays(tmp_path: Path, fake: FakeOpenAI) -> None:
+    with live_server(tmp_path, shipped_agents, openai_base_url=fake.base_url, openai_model="m") as live:
+        (entry,) = live.client.get("/api/endpoints").json["endpoints"]
+        assert (entry["id"], entry["editable"], entry["source"]) == ("default", False, "start")
+        for path, body in (("save", {"id": "default", "model": "x"}), ("delete", {"id": "default"})):
+            answer = live.client.post(f"/api/endpoints/{path}", body)
+            assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+        other = save(live.client, base_url=fake.base_url, model="other")
+        live.client.post("/api/default-model", {"endpoint": other["id"]})
+        ask(live.client, live.client.new_session(), "hi")
+        assert fake.requests[-1]["model"] == "other"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"base_url": "ftp://x"},
+        {"base_url": "http://user:pass@x/v1"},
+        {"base_url": "http://"},
+        {"base_url": "http://[::1"},
+        {"base_url": "http://x:99999/v1"},
+        {"base_url": "http://x/v1#a"},
+        {"base_url": "http://x/\nv1"},
+        {"base_url": "javascript:alert(1)"},
+        {"base_url": None},
+        {},
+        {"base_url": "http://x", "headers": {"a b": "c"}},
+        {"base_url": "http://x", "headers": {"a": "b\r\nc: d"}},
+        {"base_url": "http://x", "headers": ["a"]},
+        {"base_url": "http://x", "api_key": "a\nb"},
+        {"base_url": "http://x", "context_limit": 0},
+        {"base_url": "http://x", "max_tokens": -1},
+        {"base_url": "http://x", "temperature": 99},
+        {"base_url": "http://x", "id": "../x"},
+        {"base_url": "http://x", "id": "DEFAULT"},
+    ],
+)
+def test_what_cannot_be_an_endpoint_is_refused(live: LiveServer, fields: dict[str, Any]) -> None:
+    answer = live.client.post("/api/endpoints/save", fields)
+    assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+    assert not (live.services.settings.state_dir / "endpoints.json").exists()
+
+
+def test_a_test_tells_the_models_or_what_is_wrong(live: LiveServer, fake: FakeOpenAI) -> None:
+    fake.models = [{"id": "a"}, {"id": "b"}]
+    good = live.client.post("/api/endpoints/test", {"base_url": fake.base_url, "api_key": KEY}).json
+    assert (good["ok"], good["models"], good["error"]) == (True, ["a", "b"], None)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
+        bad = live.client.post("/api/endpoints/test", {"base_url": address, "api_key": KEY}).json
+    assert bad["ok"] is False and bad["error"] and KEY not in bad["error"]
+    assert live.client.post("/api/endpoints/test", {"id": "nobody"}).status == 400
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("{", "damaged"), ("[]", "damaged"), ('{"schema_version": 1, "endpoints": [7]}', "damaged"),
+     ('{"endpoints": []}', "damaged"), ('{"schema_version": 9}', "newer_version")],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["endpoints.json", "keys.json"])
+def test_a_damaged_file_stops_no_start_and_is_never_overwritten(
+    tmp_path: Path, name: str, text: str, code: str, fake: FakeOpenAI
+) -> None:
+    if name == "keys.json" and "7" in text:
+        text = '{"schema_version": 1, "keys": 7}'
+        (tmp_path / "endpoints.json").write_bytes(
+            orjson.dumps({"schema_version": 1, "endpoints": [{"id": "a", "base_url": "http://x"}]})
+        )
+    (tmp_path / name).write_text(text)
+    with live_server(tmp_path, shipped_agents, openai_base_url=fake.base_url, openai_model="m") as live:
+        answer = live.client.get("/api/endpoints").json
+        assert [entry["id"] for entry in answer["endpoints"]] == ["default"] and answer["problem"]
+        refused = live.client.post("/api/endpoints/save", {"base_url": "http://x"})
+        assert (refused.status, refused.json["code"]) == (409, code)
+        assert ask(live.client, live.client.new_session(), "hi")[0] == "done"
+    assert (tmp_path / name).read_text() == text
+
+
+def test_unknown_agents_and_endpoints_are_refused(live: LiveServer) -> None:
+    session_id = live.client.new_session()
+    for fields in ({"agent": "hermit"}, {"endpoint": "nowhere"}, {"agent": "openai", "endpoint": "nowhere"}):
+        assert live.client.post("/api/session/new", fields).status == 400
+        assert live.client.post("/api/session/update", {"session_id": session_id, **fields}).status == 400
+        assert live.client.post("/api/default-model", fields).status == 400
+
+
+def test_servers_on_this_machine_are_found_with_their_models(fake: FakeOpenAI) -> None:
+    fake.models = [{"id": "qwen3:8b"}]
+    silent = socket.create_server(("127.0.0.1", 0))
+    port = int(fake.base_url.rsplit(":", 1)[1].removesuffix("/v1"))
+    workers = Workers()
+    ports = {"Ollama": port, "LM Studio": silent.getsockname()[1], "llama.cpp": 9}
+    (found,) = LocalServers(workers, ports).find()
+    assert (found.name, found.base_url, found.models) == ("Ollama", fake.base_url, ("qwen3:8b",))
+    silent.close()
+    assert not workers.stop(20.0)
+
+
+def test_no_key_reaches_the_log(live: LiveServer, fake: FakeOpenAI, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    saved = save(live.client, base_url=fake.base_url, api_key=KEY)
+    ask(live.client, live.client.new_session(agent="openai", endpoint=saved["id"]), "hi")
+    live.client.post("/api/endpoints/test", {"id": saved["id"]})
+    assert KEY not in caplog.text
