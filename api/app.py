@@ -27,6 +27,7 @@ from api.web import (
     system,
     turns,
 )
+from api.web import settings as web_settings
 from api.web.body import OrjsonProvider
 from api.web.commands import CommandRoom
 from api.web.gate import Gate
@@ -73,6 +74,7 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_api(blobs.blueprint(v.store, v.blobs))
     app.register_api(queue.blueprint(v.ops, v.runner))
     app.register_api(commands.blueprint(room))
+    app.register_api(web_settings.blueprint(v.settings))
     app.register_api(endpoints.blueprint(v.endpoints, v.agents, v.local_servers))
     app.register_api(system.blueprint(gate, v.catalog, v.runner, v.hub, streams))
     return app

@@ -10,8 +10,12 @@ from typing import Any
 import orjson
 import platformdirs
 
-from api.errors import UsageError
+from api.errors import InvalidRequest, UsageError
+from api.files import write_whole
 
+FILE = "settings.json"
+_SCHEMA_VERSION = 1
+FLAG, ENVIRONMENT, STORED, DEFAULT = "flag", "environment", "settings", "default"
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -160,7 +164,11 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the process was told, checked and complete. Text fields are None where nothing was said."""
+    """What the process was told, checked and complete. Text fields are None where nothing was said.
+
+    `sources` tells for each row of `SETTINGS` where its value stands: flag, environment, settings, default;
+    `stored` is what `settings.json` held at the start.
+    """
 
     host: str
     port: int
@@ -174,6 +182,8 @@ class Settings:
     openai_base_url: str | None
     openai_model: str | None
     openai_api_key: str | None
+    sources: Mapping[str, str]
+    stored: Mapping[str, Any]
 
     def __repr__(self) -> str:
         # A settings value must never carry a secret into a log.
@@ -192,28 +202,40 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     """
     values = {row.name: _value(row, flags, environ, {}) for row in SETTINGS if not row.stored}
     values["state_dir"] = values["state_dir"] or _default_state_dir()
-    stored = _read_stored(values["state_dir"] / "settings.json")
+    stored = read_stored(values["state_dir"])
     values |= {row.name: _value(row, flags, environ, stored) for row in SETTINGS if row.stored}
+    values["sources"] = {row.name: _source(row, flags, environ, stored) for row in SETTINGS}
     if values["host"] not in ("127.0.0.1", "::1", "localhost"):
         raise UsageError(f"Talaria listens on loopback addresses only, not on {values['host']!r}.")
     # Without a display the only browsers are text ones, which would take the terminal over.
     has_display = sys.platform != "linux" or environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
     values["no_browser"] = values["no_browser"] or not has_display
-    return Settings(**values)
+    return Settings(**values, stored=stored)
 
 
 def _value(
     row: Setting, flags: Mapping[str, Any], environ: Mapping[str, str], stored: Mapping[str, Any]
 ) -> Any:
+    source = _source(row, flags, environ, stored)
+    if source == FLAG:
+        return _parsed(row, flags[row.name], row.flag or row.name)
+    if source == ENVIRONMENT:
+        return _parsed(row, environ[str(row.environment)], str(row.environment))
+    if source == STORED:
+        return _parsed(row, stored[row.name], f"{row.name} in {FILE}")
+    return row.default
+
+
+def _source(
+    row: Setting, flags: Mapping[str, Any], environ: Mapping[str, str], stored: Mapping[str, Any]
+) -> str:
     flag = flags.get(row.name)
     # 0 is a port and equals False: what was not given is told by identity.
     if not (flag is None or flag is False or flag == ()):
-        return _parsed(row, flag, row.flag or row.name)
+        return FLAG
     if row.environment and environ.get(row.environment):
-        return _parsed(row, environ[row.environment], row.environment)
-    if stored.get(row.name) is not None:
-        return _parsed(row, stored[row.name], f"{row.name} in settings.json")
-    return row.default
+        return ENVIRONMENT
+    return STORED if stored.get(row.name) is not None else DEFAULT
 
 
 def _parsed(row: Setting, value: Any, place: str) -> Any:
@@ -224,15 +246,53 @@ def _parsed(row: Setting, value: Any, place: str) -> Any:
         raise UsageError(f"{place} {reason}.") from exc
 
 
-def _read_stored(path: Path) -> Mapping[str, Any]:
+def read_stored(state_dir: Path) -> Mapping[str, Any]:
+    """The values in `settings.json`; none without one. Raises `UsageError` for a file that holds none."""
+    path = state_dir / FILE
     try:
         stored = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as exc:
         raise UsageError(f"{path} cannot be read ({exc}). Mend it or move it away.") from exc
-    known = {row.name for row in SETTINGS if row.stored}
-    if not isinstance(stored, dict) or not set(stored) <= known:
-        unknown = sorted(set(stored) - known) if isinstance(stored, dict) else "no object"
-        raise UsageError(f"{path} holds a setting that Talaria does not know: {unknown}.")
+    if not isinstance(stored, dict):
+        raise UsageError(f"{path} holds no settings. Mend it or move it away.")
+    if stored.pop("schema_version", _SCHEMA_VERSION) != _SCHEMA_VERSION:
+        raise UsageError(f"{path} was written by a newer Talaria. Update Talaria to use it.")
+    unknown = set(stored) - {row.name for row in SETTINGS if row.stored}
+    if unknown:
+        raise UsageError(f"{path} holds a setting that Talaria does not know: {sorted(unknown)}.")
     return stored
+
+
+def store(settings: Settings, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keep values for the next start, None for the default; all that is kept then.
+
+    Raises `InvalidRequest` for a setting that is unknown, has a value that cannot be, or was given at the
+    start by a flag or the environment, which would win.
+    """
+    rows = {row.name: row for row in SETTINGS}
+    for name, value in changes.items():
+        if name not in rows:
+            raise InvalidRequest(f"There is no setting {name!r}.")
+        if not is_editable(settings, rows[name]):
+            raise InvalidRequest(f"{name} is set at the start and cannot be changed here.")
+        if value is not None:
+            _parsed_request(rows[name], value)
+    kept = {n: v for n, v in {**read_stored(settings.state_dir), **changes}.items() if v is not None}
+    raw = orjson.dumps({"schema_version": _SCHEMA_VERSION, **kept}, option=orjson.OPT_INDENT_2)
+    write_whole(settings.state_dir / FILE, raw)
+    return kept
+
+
+def is_editable(settings: Settings, row: Setting) -> bool:
+    """Whether a value in `settings.json` would count at the next start."""
+    return row.stored and settings.sources[row.name] in (STORED, DEFAULT)
+
+
+def _parsed_request(row: Setting, value: Any) -> None:
+    try:
+        row.parse(value)
+    except ValueError as exc:
+        reason = str(exc) if str(exc).startswith("must") else "cannot be read"
+        raise InvalidRequest(f"{row.name} {reason}.") from exc
