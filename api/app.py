@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from api import __version__, errors
+from api.agents.model_list import ModelList
 from api.services import Services
 from api.web import (
     auth,
@@ -61,7 +62,7 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_error_handler(Exception, _answer)
     v = services
     streams = Streams(v.hub, v.rendered)
-    room = CommandRoom(v.commands, v.store, v.ops, v.runner)
+    room = CommandRoom(v.commands, v.store, v.ops, v.runner, ModelList(v.agents, v.local_servers))
     app.register_blueprint(page.blueprint())
     app.register_api(auth.blueprint(v.auth))
     shown = Shown(v.runner, v.drafts)

@@ -232,7 +232,8 @@ class _Handler(BaseHTTPRequestHandler):
         if urlsplit(self.path).path != "/v1/chat/completions":
             self._answer(json_reply({"error": {"message": "no such path"}}, 404))
             return
-        fake.headers.append({name.lower(): value for name, value in self.headers.items()})
+        if not _asks_for_title(body):
+            fake.headers.append({name.lower(): value for name, value in self.headers.items()})
         self._answer(fake.next_reply(body))
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from api.agents.model_list import ModelList
 from api.errors import InvalidRequest, UnknownCommand
 from api.session_ops import SessionOps
 from api.turns.runner import TurnRunner
@@ -29,6 +30,7 @@ class Context:
     session_id: str
     ops: SessionOps
     runner: TurnRunner
+    models: ModelList
     registry: "Registry"
 
 

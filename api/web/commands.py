@@ -4,6 +4,7 @@ from typing import Any
 
 from flask_openapi3.blueprint import APIBlueprint
 
+from api.agents.model_list import ModelList
 from api.commands.base import Command, Context, Registry
 from api.errors import InvalidRequest, NotFound
 from api.session_ops import SessionOps
@@ -15,8 +16,16 @@ from api.web import schemas as s
 class CommandRoom:
     """Runs the command that a text is, for every way in which a text arrives."""
 
-    def __init__(self, registry: Registry, store: SessionStore, ops: SessionOps, runner: TurnRunner) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        store: SessionStore,
+        ops: SessionOps,
+        runner: TurnRunner,
+        models: ModelList,
+    ) -> None:
         self.registry = registry
+        self._models = models
         self._store = store
         self._ops = ops
         self._runner = runner
@@ -28,7 +37,9 @@ class CommandRoom:
             return None
         command, argument = found
         self._store.load(session_id)
-        answer = command.run(Context(session_id, self._ops, self._runner, self.registry), argument)
+        answer = command.run(
+            Context(session_id, self._ops, self._runner, self._models, self.registry), argument
+        )
         return {
             "command": command.name,
             "output": answer.output,

@@ -218,6 +218,23 @@ def test_servers_on_this_machine_are_found_with_their_models(fake: FakeOpenAI) -
     assert not workers.stop(20.0)
 
 
+def test_the_model_command_lists_what_can_be_chosen_and_chooses_it(
+    live: LiveServer, fake: FakeOpenAI
+) -> None:
+    saved = save(live.client, base_url=fake.base_url, model="m1")
+    session_id = live.client.new_session()
+    listed = live.client.send(session_id, "/model").json["output"]
+    assert f"{saved['id']}/m1 (openai)" in listed and "embedded/" in listed
+    live.client.send(session_id, f"/model {saved['id']}/org/m9")
+    session = live.client.session(session_id)
+    assert (session["agent"], session["endpoint"], session["model"]) == ("openai", saved["id"], "org/m9")
+    live.client.send(session_id, "/model m1")
+    assert live.client.session(session_id)["model"] == "m1"
+    assert ask(live.client, session_id, "hi")[0] == "done"
+    assert fake.requests[-1]["model"] == "m1"
+    assert live.client.send(session_id, "/model /").status == 400
+
+
 def test_no_key_reaches_the_log(live: LiveServer, fake: FakeOpenAI, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     saved = save(live.client, base_url=fake.base_url, api_key=KEY)
