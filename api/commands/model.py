@@ -21,10 +21,8 @@ def _list(context: Context) -> str:
         for server in context.models.on_this_machine()
         for model in server.models
     ]
-    lines = ["", "Set up:", *known] if known else []
-    return "\n".join(
-        lines + (["", "Found on this machine, to be added as an endpoint:", *found] if found else [])
-    )
+    sections = (("Set up:", known), ("Found on this machine, to be added as an endpoint:", found))
+    return "".join("\n".join(["", title, *lines]) for title, lines in sections if lines)
 
 
 COMMAND = Command("model", "Show or set the model of this chat.", _run, "[name]")
