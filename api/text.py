@@ -33,6 +33,16 @@ def read_json(text: str) -> Any:
         return _read_leniently(text)
 
 
+def is_deeper(value: Any, limit: int) -> bool:
+    """Whether lists and objects are nested in `value` over more than `limit` levels."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [child for entry in level for child in _children(entry)]
+        if not level:
+            return False
+    return True
+
+
 class TextJoiner:
     """Joins a surrogate pair that was cut over two pieces of text."""
 
@@ -51,6 +61,14 @@ class TextJoiner:
         """What is left over."""
         half, self._half = self._half, ""
         return valid_unicode(half)
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [child for child in value.values() if isinstance(child, dict | list)]
+    if isinstance(value, list):
+        return [child for child in value if isinstance(child, dict | list)]
+    return []
 
 
 def _clean(value: Any, levels: int) -> Any:

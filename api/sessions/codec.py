@@ -10,22 +10,17 @@ import orjson
 from api.errors import Damaged, NewerVersion
 from api.sessions import shapes
 from api.sessions.model import SCHEMA_VERSION, ActiveTurn, Message, QueueItem, Session, TurnRecord
+from api.text import is_deeper
 
 _NESTED = ("turns", "messages", "queue", "active_turn")
+# Deeper than what the door accepts lies in its file, with room for what an answer puts around it.
+_DEEPEST = 230
 _MESSAGE_FIELDS = ("id", "parent", "role", "content", "timestamp", "turn")
 
 
 def encode(session: Session) -> bytes:
-    """The bytes of the session file: metadata first, messages last, unknown fields kept.
-
-    Raises `Damaged` for what was read from a file and cannot be written: a value nested too deep.
-    """
-    try:
-        return orjson.dumps(session_to_json(session), option=orjson.OPT_APPEND_NEWLINE)
-    except orjson.JSONEncodeError as exc:
-        raise Damaged(
-            f"The file of this chat cannot be changed ({_short(exc)}). It was left as it is."
-        ) from exc
+    """The bytes of the session file: metadata first, messages last, unknown fields kept."""
+    return orjson.dumps(session_to_json(session), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def session_to_json(session: Session) -> dict[str, Any]:
@@ -68,6 +63,8 @@ def decode(raw: bytes) -> Session:
         raise Damaged(f"The file of this chat is damaged ({_short(exc)}). It was left as it is.") from exc
     if not isinstance(data, dict):
         raise Damaged()
+    if is_deeper(data, _DEEPEST):
+        raise Damaged("The file of this chat is nested too deep to be shown. It was left as it is.")
     version = data.get("schema_version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise Damaged("The file of this chat names no version. It was left as it is.")

@@ -7,7 +7,7 @@ import orjson
 from flask.json.provider import JSONProvider
 
 from api.errors import InvalidRequest
-from api.text import clean_json
+from api.text import clean_json, is_deeper
 
 DEPTH_LIMIT = 100
 
@@ -20,7 +20,7 @@ def read_json(raw: bytes) -> Any:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
         value = _read_slowly(raw)
-    if _is_deeper(value, DEPTH_LIMIT):
+    if is_deeper(value, DEPTH_LIMIT):
         raise InvalidRequest(f"The body is nested deeper than {DEPTH_LIMIT} levels.")
     return value
 
@@ -35,23 +35,6 @@ def _read_slowly(raw: bytes) -> Any:
 
 def _refuse(name: str) -> None:
     raise ValueError(name)
-
-
-def _is_deeper(value: Any, limit: int) -> bool:
-    level = [value]
-    for _ in range(limit + 1):
-        level = [child for entry in level for child in _children(entry)]
-        if not level:
-            return False
-    return True
-
-
-def _children(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [child for child in value.values() if isinstance(child, dict | list)]
-    if isinstance(value, list):
-        return [child for child in value if isinstance(child, dict | list)]
-    return []
 
 
 class OrjsonProvider(JSONProvider):
