@@ -101,7 +101,7 @@ def _message(place: int, entry: Mapping[str, Any]) -> Message:
     if entry["id"] != place or not (parent is None or 1 <= parent < place):
         raise ValueError(f"message {place} stands in the wrong place")
     extra = {name: value for name, value in entry.items() if name not in _MESSAGE_FIELDS}
-    timestamp = _number(entry.get("timestamp"))
+    timestamp = _time(entry.get("timestamp"))
     return Message(place, parent, entry["role"], entry.get("content"), timestamp, entry.get("turn"), extra)
 
 
@@ -141,8 +141,8 @@ def _check(session: Session) -> None:
         place is None or (shapes.is_int(place) and 1 <= place <= len(session.messages)) for place in places
     ):
         raise ValueError("the head is no message of this chat")
-    session.created_at, session.updated_at = _number(session.created_at), _number(session.updated_at)
+    session.created_at, session.updated_at = _time(session.created_at), _time(session.updated_at)
 
 
-def _number(value: object) -> float:
-    return float(value) if shapes.is_number(value) else 0.0  # type: ignore[arg-type]
+def _time(value: object) -> float:
+    return float(value) if shapes.is_time(value) else 0.0  # type: ignore[arg-type]

@@ -1,6 +1,5 @@
 """A conversation made of a plain list of messages, each row checked before anything is written."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,6 @@ from api.sessions import shapes
 from api.sessions.model import Session
 
 ROLES = ("user", "assistant", "system", "tool")
-_LATEST_S = 2.0**33
 _TEXTS = ("name", "reasoning", "tool_call_id")
 
 
@@ -52,7 +50,7 @@ def _reasons(row: Any, called: set[str]) -> Iterator[str]:
         yield f"the role must be one of {', '.join(ROLES)}"
     yield from _content_reasons(row)
     time_s = row.get("timestamp")
-    if time_s is not None and not (shapes.is_number(time_s) and math.fabs(time_s) < _LATEST_S):
+    if time_s is not None and not shapes.is_time(time_s):
         yield "the timestamp must be a number of Unix seconds"
     for name in _TEXTS:
         if not isinstance(row.get(name), str | None):

@@ -10,6 +10,7 @@ Shape = Callable[[Any], bool]
 TURN_STATES = frozenset({"running", "done", "stopped", "failed", "interrupted"})
 _TURN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _INT_LIMIT = 2**53
+_LATEST_S = 2.0**33
 
 
 def is_int(value: Any) -> bool:
@@ -20,6 +21,11 @@ def is_int(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether `value` is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_time(value: Any) -> bool:
+    """Whether `value` is a time in Unix seconds that a calendar can show."""
+    return is_number(value) and abs(value) < _LATEST_S
 
 
 def is_text(value: Any) -> bool:
@@ -58,7 +64,7 @@ def _fits(shapes: Mapping[str, Shape]) -> Shape:
     )
 
 
-_TEXT, _INT, _NUMBER = _or_none(is_text), _or_none(is_int), _or_none(is_number)
+_TEXT, _INT, _NUMBER, _TIME = map(_or_none, (is_text, is_int, is_number, is_time))
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens", "context_tokens", "cost")
 _USAGE = _fits(dict.fromkeys(_COUNTS, _NUMBER))
 _ERROR = _fits(dict.fromkeys(("message", "type", "hint"), _TEXT))
@@ -84,8 +90,8 @@ TURN: Mapping[str, Shape] = {
     "user": _INT,
     "kind": is_text,
     "state": _is_state,
-    "started_at": is_number,
-    "finished_at": _NUMBER,
+    "started_at": is_time,
+    "finished_at": _TIME,
     "usage": _or_none(_USAGE),
     "error": _or_none(_ERROR),
     "recalled": is_list,
@@ -94,14 +100,14 @@ TURN: Mapping[str, Shape] = {
 }
 QUEUE_ITEM: Mapping[str, Shape] = {
     "turn_id": _is_turn_id,
-    "queued_at": is_number,
+    "queued_at": is_time,
     "client_id": _TEXT,
     "attachments": is_list,
 }
 ACTIVE_TURN: Mapping[str, Shape] = {
     "turn_id": _is_turn_id,
     "boot_id": is_text,
-    "started_at": is_number,
+    "started_at": is_time,
     "kind": is_text,
     "prior_head": _INT,
 }

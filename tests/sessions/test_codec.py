@@ -63,6 +63,13 @@ def test_a_title_that_is_no_text_reads_as_none(title: object) -> None:
     assert decode(orjson.dumps(data)).title == ""
 
 
+def test_a_time_that_no_calendar_has_reads_as_none() -> None:
+    data = orjson.loads(encode(sample())) | {"created_at": 1e308, "updated_at": -1e308}
+    data["messages"][0]["timestamp"] = 1e306
+    session = decode(orjson.dumps(data))
+    assert [session.created_at, session.updated_at, session.messages[0].timestamp] == [0.0, 0.0, 0.0]
+
+
 DAMAGES = {
     "empty": lambda raw, data: b"",
     "cut": lambda raw, data: raw[: len(raw) * 6 // 10],
@@ -103,6 +110,9 @@ WRONG = [
     ("turns", 0, "id", []),
     ("turns", 0, "id", "../x"),
     ("turns", 0, "state", "odd"),
+    ("turns", 0, "started_at", 1e20),
+    ("turns", 0, "finished_at", -1e20),
+    ("queue", 0, "queued_at", 1e300),
     ("turns", 0, "usage", "x"),
     ("turns", 0, "usage", {"input_tokens": "9"}),
     ("turns", 0, "error", {"message": 1}),
