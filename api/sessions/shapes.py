@@ -23,6 +23,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def is_amount(value: Any) -> bool:
+    """Whether `value` is a number that can be summed and sent."""
+    return is_number(value) and abs(value) <= _INT_LIMIT
+
+
 def is_time(value: Any) -> bool:
     """Whether `value` is a time in Unix seconds that a calendar can show."""
     return is_number(value) and abs(value) < _LATEST_S

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from api.sessions.model import RUNNING, Session, TurnRecord
+from api.sessions.shapes import is_amount
 
 COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens")
 
@@ -30,14 +31,17 @@ def context_tokens(session: Session) -> int | None:
 
 def note_other(session: Session, kind: str, day: str, usage: Mapping[str, Any] | None) -> None:
     """Count a model call that belongs to no turn; `day` as YYYY-MM-DD, None for one without numbers."""
-    days = session.other_usage.setdefault(kind, {})
-    entry = days.setdefault(day, {"calls": 0, "unknown_calls": 0})
-    entry["calls"] += 1
-    entry["unknown_calls"] += usage is None
-    for name in (*COUNTS, "cost"):
-        number = (usage or {}).get(name)
-        if number is not None:
-            entry[name] = entry.get(name, 0) + number
+    days = session.other_usage.get(kind)
+    days = days if isinstance(days, dict) else {}
+    before = days.get(day)
+    before = before if isinstance(before, dict) else {}
+    news = {"calls": 1, "unknown_calls": int(usage is None), **(usage or {})}
+    sums = {
+        name: total((before.get(name), news.get(name)))
+        for name in ("calls", "unknown_calls", *COUNTS, "cost")
+    }
+    known = {name: number for name, number in sums.items() if number is not None}
+    session.other_usage[kind] = {**days, day: {**before, **known}}
 
 
 def others(session: Session) -> list[tuple[str, Mapping[str, Any]]]:
@@ -47,8 +51,8 @@ def others(session: Session) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def total(numbers: Iterable[Any]) -> Any:
-    """The sum of the numbers among `numbers`; None, which means unknown, where there is none."""
-    known = [n for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
+    """The sum of the amounts among `numbers`; None, which means unknown, where there is none."""
+    known = [n for n in numbers if is_amount(n)]
     return sum(known) if known else None
 
 
