@@ -8,7 +8,7 @@ from flask import Flask, Response, jsonify
 from flask_openapi3.models.info import Info
 from flask_openapi3.openapi import OpenAPI
 from pydantic import ValidationError
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.exceptions import HTTPException, InternalServerError, MethodNotAllowed
 
 from api import __version__, errors
 from api.agents.model_list import ModelList
@@ -91,7 +91,8 @@ def _answer(error: Exception) -> Any:
     """Every refusal as one JSON answer; what nobody foresaw gets a log id and no trace."""
     if isinstance(error, errors.TalariaError):
         return _refusal(error)
-    if isinstance(error, HTTPException):
+    # An error after the view, as in writing its answer, comes wrapped as a 500.
+    if isinstance(error, HTTPException) and not isinstance(error, InternalServerError):
         return _refusal(_named(error), error)
     log_id = secrets.token_hex(4)
     log.error("request failed [%s]", log_id, exc_info=error)

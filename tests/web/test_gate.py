@@ -202,3 +202,12 @@ def test_every_answer_carries_the_security_headers(live: LiveServer) -> None:
         assert "script-src 'self'" in headers["Content-Security-Policy"]
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_an_answer_that_cannot_be_written_is_a_failure_of_ours(
+    live: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live.services.report, "last", lambda _days: {"total": 2**70})
+    answer = live.client.get("/api/usage")
+    assert (answer.status, answer.json["code"]) == (500, "internal")
+    assert answer.json["details"]["log_id"]
