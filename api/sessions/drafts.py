@@ -13,12 +13,20 @@ from api import files
 from api.clock import Clock
 from api.concurrency import KeyedLocks
 from api.errors import NotFound, StaleRevision, Unavailable
+from api.sessions import shapes
 from api.sessions.model import is_session_id
 from api.sessions.store import SessionStore
+from api.text import MAX_NESTING, is_deeper
 
 log = logging.getLogger(__name__)
 
 _SCHEMA_VERSION = 1
+_DRAFT = {
+    "text": shapes.is_text,
+    "attachments": shapes.is_list,
+    "draft_version": shapes.is_int,
+    "updated_at": shapes.is_time,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +80,8 @@ class Drafts:
                 raise StaleRevision(
                     "This draft was changed in another page.", details={"draft": asdict(stored)}
                 )
-            draft = Draft(text, tuple(attachments), max(stored.version, version or 0) + 1, self._clock.now())
+            newest = min(max(stored.version, version or 0) + 1, shapes.INT_LIMIT)
+            draft = Draft(text, tuple(attachments), newest, self._clock.now())
             self._replace(session_id, stored, draft)
             return draft
 
@@ -104,10 +113,10 @@ class Drafts:
             data = orjson.loads(self._path(session_id).read_bytes())
         except FileNotFoundError:
             return None
-        text, attachments = data["text"], data["attachments"]
-        if not isinstance(text, str) or not isinstance(attachments, list):
-            raise ValueError("it holds no text")
-        return Draft(text, tuple(attachments), int(data["draft_version"]), float(data["updated_at"]))
+        shapes.check("the draft", data, _DRAFT)
+        if is_deeper(data, MAX_NESTING):
+            raise ValueError("it is nested too deep")
+        return Draft(data["text"], tuple(data["attachments"]), data["draft_version"], data["updated_at"])
 
     def _replace(self, session_id: str, stored: Draft, draft: Draft) -> None:
         self._write(session_id, draft)

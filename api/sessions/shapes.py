@@ -9,13 +9,13 @@ Shape = Callable[[Any], bool]
 
 TURN_STATES = frozenset({"running", "done", "stopped", "failed", "interrupted"})
 _TURN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-_INT_LIMIT = 2**53
+INT_LIMIT = 2**53
 _LATEST_S = 2.0**33
 
 
 def is_int(value: Any) -> bool:
     """Whether `value` is a whole number that every reader of JSON knows."""
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _INT_LIMIT
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= INT_LIMIT
 
 
 def is_number(value: Any) -> bool:
@@ -25,7 +25,7 @@ def is_number(value: Any) -> bool:
 
 def is_amount(value: Any) -> bool:
     """Whether `value` is a number that can be summed and sent."""
-    return is_number(value) and abs(value) <= _INT_LIMIT
+    return is_number(value) and abs(value) <= INT_LIMIT
 
 
 def is_time(value: Any) -> bool:

@@ -35,6 +35,14 @@ def test_an_older_version_is_refused_with_the_stored_draft(client: Client) -> No
     assert client.session(session_id)["draft"]["text"] == "two"
 
 
+def test_the_largest_version_is_the_last_and_loses_nothing(client: Client) -> None:
+    session_id = client.new_session()
+    save(client, session_id, "one", version=2**53)
+    assert client.session(session_id)["draft"]["text"] == "one"
+    save(client, session_id, "two", version=2**53)
+    assert client.session(session_id)["draft"]["text"] == "two"
+
+
 def test_an_empty_chat_is_listed_while_somebody_types_in_it(client: Client) -> None:
     session_id = client.new_session()
     listed = lambda: [row["session_id"] for row in client.get("/api/sessions").json["sessions"]]  # noqa: E731
@@ -62,9 +70,17 @@ def test_a_refused_send_keeps_the_draft(client: Client) -> None:
     assert client.session(session_id)["draft"]["text"] == "hello"
 
 
-@pytest.mark.parametrize(
-    "damage", [b"", b"[]", b'{"text": 7, "attachments": [], "draft_version": 1, "updated_at": 1}']
-)
+DAMAGES = [
+    b"",
+    b"[]",
+    b'{"text": 7, "attachments": [], "draft_version": 1, "updated_at": 1}',
+    b'{"text": "x", "attachments": [], "draft_version": 1e30, "updated_at": 1}',
+    b'{"text": "x", "attachments": [], "draft_version": 1, "updated_at": "nan"}',
+    b'{"text": "x", "attachments": %s, "draft_version": 1, "updated_at": 1}' % (b"[" * 400 + b"]" * 400),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_draft_hides_nothing(live: LiveServer, damage: bytes) -> None:
     session_id = live.client.new_session(title="A")
     save(live.client, session_id, "hello")
