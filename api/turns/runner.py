@@ -83,6 +83,7 @@ class TurnRunner:
         """Start a turn with a text, or queue it behind the one that runs. Durable when this returns."""
 
         def start(session: Session) -> None:
+            self._settle_abandoned(session)
             is_busy = self._is_busy(session)
             if is_busy and not may_queue:
                 raise Busy()
@@ -130,6 +131,7 @@ class TurnRunner:
     def resume(self, session_id: str, revision: int | None = None) -> Session:
         """Start the first waiting text, which a stop or a failure had held back; nothing where none waits."""
         with self._claiming(session_id, revision) as (session, begun):
+            self._settle_abandoned(session)
             if not self._is_busy(session) and session.queue:
                 begin.begin_next(session, self._beginning(session))
                 begun.extend(self._claim_begun(session))
@@ -178,6 +180,7 @@ class TurnRunner:
 
     def require_idle(self, session: Session) -> None:
         """Inside an edit: raises `Busy` while a turn runs; a turn whose process is gone is settled."""
+        self._settle_abandoned(session)
         if self._is_busy(session):
             raise Busy()
 
@@ -340,13 +343,14 @@ class TurnRunner:
         live.end("apperror", {"message": exc.message, "type": "storage", "hint": "", "message_ids": []})
 
     def _is_busy(self, session: Session) -> bool:
-        """Whether a turn lives here; one that the file still names and nobody runs is settled."""
-        if self._table.get(session.session_id):
-            return True
-        if session.active_turn:
+        """Whether a turn lives here."""
+        return self._table.get(session.session_id) is not None
+
+    def _settle_abandoned(self, session: Session) -> None:
+        """Inside an edit: end a turn that the file still names and nobody runs."""
+        if session.active_turn and not self._is_busy(session):
             outcome = Outcome(INTERRUPTED, INTERRUPTED_ERROR)
             settle(session, session.active_turn, self._from_journal(session), outcome, self._clock.now())
-        return False
 
     def _from_journal(self, session: Session) -> Turn:
         assert session.active_turn is not None
@@ -359,7 +363,7 @@ class TurnRunner:
         try:
             with self._store.edit(session_id) as session:
                 found = session.active_turn is not None
-                self._is_busy(session)
+                self._settle_abandoned(session)
         except NotFound:
             found = False
         except TalariaError as exc:
