@@ -201,9 +201,9 @@ class SessionOps:
         """Take the last turns from the conversation. Raises `Busy`, `NothingToUndo`."""
         with self._store.edit(session_id, revision) as session:
             self._runner.require_idle(session)
-            undone = tree.undo(session, count)
+            removed = tree.undo(session, count)
             session.updated_at = self._clock.now()
-        return Undone(len(undone.messages), undone.turns, undone.text_of, session.revision)
+        return Undone(len(removed.messages), removed.turns, removed.messages[0], session.revision)
 
     def take_back_for_retry(self, session_id: str, revision: int | None = None) -> Undone:
         """An undo of one turn that hands its message back, for clients that send it again themselves."""

@@ -7,15 +7,14 @@ from api.sessions.model import Message, Session
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
-    """What an undo took from the active line, oldest message first."""
+class Removed:
+    """What an undo took from the active line: its messages, oldest first, and how many turns they were."""
 
     messages: list[Message]
     turns: int
-    text_of: Message
 
 
-def undo(session: Session, count: int = 1) -> Undone:
+def undo(session: Session, count: int = 1) -> Removed:
     """Take the last `count` typed messages and all they caused from the line, or as many as there are."""
     line = session.line()
     places = [place for place, message in enumerate(line) if message.is_typed][-count:]
@@ -24,7 +23,7 @@ def undo(session: Session, count: int = 1) -> Undone:
     for place in reversed(places):
         session.redo.append(_head(session))
         session.head = line[place].parent
-    return Undone(line[places[0] :], len(places), line[places[0]])
+    return Removed(line[places[0] :], len(places))
 
 
 def redo(session: Session, count: int = 1) -> list[Message]:
