@@ -59,12 +59,13 @@ class TitleMaker:
             self._workers.spawn(f"title {session.session_id}", lambda: self._make(session, agent, stop))
         except RuntimeError as exc:
             log.warning("no thread for a title: %s", exc)
-            self._forget(session.session_id)
+            self._forget(session.session_id, stop)
 
     def give_way(self) -> None:
         """End what is being asked: a title may wait for the next reply, a person may not."""
         with self._lock:
-            stops = list(self._stops.values())
+            # From here on a session may be asked about again, however long the one that is ended takes.
+            stops, self._stops = list(self._stops.values()), {}
         for stop in stops:
             stop.request()
 
@@ -81,7 +82,7 @@ class TitleMaker:
         except TalariaError as exc:
             log.info("no title for %s: %s", session.session_id, exc)
         finally:
-            self._forget(session.session_id)
+            self._forget(session.session_id, stop)
 
     def _ask(self, session: Session, agent: Agent, stop: Stop) -> tuple[str, Mapping[str, Any] | None]:
         request = RunRequest(session.session_id, "title", _messages(session), session.model, session.endpoint)
@@ -103,9 +104,10 @@ class TitleMaker:
         if title and is_ours:
             self._hub.publish(asked.session_id, Event("title", {"title": title}))
 
-    def _forget(self, session_id: str) -> None:
+    def _forget(self, session_id: str, stop: Stop) -> None:
         with self._lock:
-            self._stops.pop(session_id, None)
+            if self._stops.get(session_id) is stop:
+                del self._stops[session_id]
 
 
 def _wants_title(session: Session) -> bool:
