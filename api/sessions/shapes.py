@@ -5,9 +5,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from api.sessions.model import DONE, FAILED, INTERRUPTED, RUNNING, STOPPED
+
 Shape = Callable[[Any], bool]
 
-TURN_STATES = frozenset({"running", "done", "stopped", "failed", "interrupted"})
+TURN_STATES = frozenset({RUNNING, DONE, STOPPED, FAILED, INTERRUPTED})
 _TURN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 INT_LIMIT = 2**53
 _LATEST_S = 2.0**33
