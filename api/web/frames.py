@@ -20,6 +20,13 @@ def frame(event: str, data: Any, id: str | None = None) -> bytes:
     return f"{head}event: {event}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"
 
 
+def number_of(cursor: str, place: str) -> int | None:
+    """The number in the id of a frame of `place`, as a reader hands it back; None for any other text."""
+    its_place, _, number = cursor.rpartition(":")
+    is_ours = its_place == place and number.isascii() and number.isdigit() and len(number) < 16
+    return int(number) if is_ours else None
+
+
 class Frames(Protocol):
     """The frames of one reader."""
 

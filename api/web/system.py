@@ -12,6 +12,7 @@ from api.sessions.catalog import Catalog
 from api.turns.runner import TurnRunner
 from api.turns.turn import Turn
 from api.web import schemas as s
+from api.web.frames import number_of
 from api.web.gate import Gate
 from api.web.streams import Streams
 
@@ -38,11 +39,8 @@ def blueprint(
     @bp.get("/api/events", responses={200: s.EVENT_STREAM}, security=s.TOKEN)
     def events(query: s.EventsQuery) -> Response:
         cursor = query.cursor or request.headers.get("Last-Event-ID") or ""
-        boot_id, _, number = cursor.rpartition(":")
-        is_ours = boot_id == hub.boot_id and number.isascii() and number.isdigit() and len(number) < 16
-        return streams.everything(
-            int(number) if is_ours else None, is_fresh=is_ours or not cursor, html=query.html
-        )
+        after = number_of(cursor, hub.boot_id)
+        return streams.everything(after, is_fresh=after is not None or not cursor, html=query.html)
 
     @bp.get("/api/openapi.json", responses={200: s.DOCUMENT}, security=s.TOKEN)
     def openapi() -> Any:

@@ -18,6 +18,7 @@ from api.turns.runner import Started, TurnRunner
 from api.turns.turn import Turn
 from api.web import schemas as s
 from api.web.commands import CommandRoom
+from api.web.frames import number_of
 from api.web.streams import Streams
 
 
@@ -123,10 +124,7 @@ def _after_seq(query: s.StreamQuery) -> int:
     """The cursor of a reader: the query, else what a browser sends when it comes back by itself."""
     if query.after_seq is not None:
         return query.after_seq
-    stream_id, _, seq = request.headers.get("Last-Event-ID", "").rpartition(":")
-    return (
-        int(seq) if stream_id == query.stream_id and seq.isascii() and seq.isdigit() and len(seq) < 16 else 0
-    )
+    return number_of(request.headers.get("Last-Event-ID", ""), query.stream_id) or 0
 
 
 def split_stream_id(stream_id: str) -> tuple[str, str]:
