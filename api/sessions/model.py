@@ -200,6 +200,10 @@ class Session:
                 return record
         raise NotFound(f"This chat has no turn {turn_id}.")
 
+    def has_waiting(self, turn_id: str) -> bool:
+        """Whether the text of this turn still waits in the queue."""
+        return any(item.turn_id == turn_id for item in self.queue)
+
     def update_turn(self, turn_id: str, **changes: Any) -> TurnRecord:
         """Put changed values into the record of a turn."""
         place = self.turns.index(self.turn(turn_id))

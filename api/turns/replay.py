@@ -11,7 +11,7 @@ def replay(session: Session, turn_id: str) -> list[Event]:
 
     Raises `NotFound` for a turn that this session never had.
     """
-    if any(item.turn_id == turn_id for item in session.queue):
+    if session.has_waiting(turn_id):
         return []
     record = session.turn(turn_id)
     reply = [m for m in session.messages if m.turn == turn_id and m.id != record.user]

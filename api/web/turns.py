@@ -10,7 +10,7 @@ from api.events import Event
 from api.hub import Hub
 from api.sessions.blobs import Blobs
 from api.sessions.drafts import Drafts
-from api.sessions.model import RUNNING, is_session_id
+from api.sessions.model import RUNNING, Session, is_session_id
 from api.sessions.store import SessionStore
 from api.turns.begin import Sending
 from api.turns.replay import replay
@@ -70,11 +70,11 @@ def _add_streams(
     )
     def stream(query: s.StreamQuery) -> Response:
         session_id, turn_id = split_stream_id(query.stream_id)
+        _require_turn(store.load(session_id), turn_id)
 
         def ended() -> list[Event]:
             return replay(store.load(session_id), turn_id)
 
-        ended()
         return streams.turn(query.stream_id, _after_seq(query), ended, query.html)
 
     @bp.get("/api/chat/stream/status", responses={200: s.StreamStatus})
@@ -82,8 +82,7 @@ def _add_streams(
         session_id, turn_id = split_stream_id(query.stream_id)
         session, live = store.load(session_id), runner.active(session_id)
         is_active = live is not None and live.turn_id == turn_id
-        waits = any(item.turn_id == turn_id for item in session.queue)
-        state = None if is_active or waits else session.turn(turn_id).state
+        state = None if is_active or session.has_waiting(turn_id) else session.turn(turn_id).state
         return {
             "active": is_active,
             "stream_id": query.stream_id,
@@ -91,6 +90,12 @@ def _add_streams(
             "last_seq": hub.last_seq(query.stream_id),
             "terminal_state": None if state == RUNNING else state,
         }
+
+
+def _require_turn(session: Session, turn_id: str) -> None:
+    """Raises `NotFound` for a turn that the session never had."""
+    if not session.has_waiting(turn_id):
+        session.turn(turn_id)
 
 
 def _start(runner: TurnRunner, blobs: Blobs, body: s.StartBody) -> Started:
