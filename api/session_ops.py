@@ -123,7 +123,7 @@ class SessionOps:
         made = clean_title(f"{source.title} ({suffix})") if source.title else ""
         twin.title = clean_title(title) or made
         twin.title_source = "user" if clean_title(title) else source.title_source
-        return self._store.create(twin)
+        return self._eraser.catch_up(self._store.create(twin))
 
     def erase(
         self, session_id: str, message_id: int, revision: int | None = None

@@ -38,6 +38,10 @@ def erase(session: Session, message_id: int) -> None:
         session.title = ""
 
 
+def _is_late(source: Session, message_id: int, twin: Session, place: int) -> bool:
+    return bool(source.message(message_id).content == ERASED != twin.message(place).content)
+
+
 def _without_arguments(call: dict[str, object]) -> dict[str, object]:
     function = call.get("function")
     name = function.get("name") if isinstance(function, dict) else None
@@ -69,6 +73,32 @@ class Eraser:
                         done.append(copy.place)
                         sources.append(copy.place)
         return done
+
+    def catch_up(self, twin: Session) -> Session:
+        """Erase in a new copy what was erased in its source while it was made; the copy as it is then.
+
+        An erase that comes later finds the copy by itself.
+        """
+        parent = twin.parent or {}
+        source = self._wherever(parent["session_id"])
+        copied = enumerate(parent["messages"], start=1)
+        late = [place for place, message_id in copied if source and _is_late(source, message_id, twin, place)]
+        if not late:
+            return twin
+        with self._store.edit(twin.session_id) as session:
+            for place in late:
+                erase(session, place)
+        for place in late:
+            self.scrub(twin.message(place))
+        return session
+
+    def _wherever(self, session_id: str) -> Session | None:
+        """A session, also from the trash; None where nobody can read it."""
+        with suppress(TalariaError):
+            return self._store.load(session_id)
+        with suppress(TalariaError, IndexError):
+            return self._store.load_trashed(self._store.trashed(session_id)[-1])
+        return None
 
     def scrub(self, erased: Message) -> None:
         """Leave nothing of a message, after all its copies are erased, in the catalog and the blobs."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.events import reasoning, tool, tool_complete
+from api.sessions.model import Session
 from tests.sse_reader import SseReader
 from tests.web.live_server import LiveServer, live_server
 
@@ -143,6 +144,26 @@ def test_a_damaged_copy_is_left_as_it_is_and_hinders_nothing(live: LiveServer) -
     erase(live, session_id, 1)
     assert live.client.contents(session_id)[0] == "[erased]"
     assert path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("how", ["branch", "duplicate"])
+def test_an_erase_while_a_copy_is_made_takes_the_words_out_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    with live_server(tmp_path) as live:
+        session_id = live.client.new_session()
+        talk(live, session_id, f"it is {SECRET}", "and?")
+        create = live.services.store.create
+
+        def late(twin: Session) -> Session:
+            monkeypatch.undo()
+            erase(live, session_id, 1)
+            return create(twin)
+
+        monkeypatch.setattr(live.services.store, "create", late)
+        twin = copy(live, how, session_id)
+        assert live.client.contents(twin) == ["[erased]", "echo 1", "and?", "echo 2"]
+        assert files_with(tmp_path, SECRET) == []
 
 
 def test_a_duplicate_has_the_variants_and_can_redo(live: LiveServer) -> None:
