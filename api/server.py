@@ -15,7 +15,6 @@ import orjson
 import psutil
 
 from api import __version__
-from api.agents.openai_chat import OpenAIAgent
 from api.app import create_app
 from api.auth import known_token
 from api.clock import Clock
@@ -106,12 +105,8 @@ def _start(settings: Settings, services: Services, server: WebServer, stop: Stop
 
 def _warm_up(services: Services) -> None:
     """Load what is heavy while the page is already up."""
-    openai = services.agents.get("openai")
-    if isinstance(openai, OpenAIAgent):
-        openai.warm()
-    if services.agents.default == "embedded":
-        services.agents.get("embedded").prepare()  # type: ignore[attr-defined]
     services.renderings.warm()
+    services.agents.prepare()
 
 
 def _wait_for_parent(stop: Stop) -> None:

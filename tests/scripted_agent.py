@@ -20,6 +20,7 @@ class ScriptedAgent:
         self.history: list[RunRequest] = []
         self.runs_ended = 0
         self.makes_titles = False
+        self.prepared_as_default: bool | None = None
         self._scripts: deque[list[Step]] = deque()
 
     def enqueue(self, *steps: Step) -> None:
@@ -50,6 +51,9 @@ class ScriptedAgent:
         return AgentInfo(
             self.name, True, None, (ModelInfo("model-1", "default", "Model 1"),), self.makes_titles
         )
+
+    def prepare(self, is_default: bool) -> None:
+        self.prepared_as_default = is_default
 
     def close(self) -> None:
         pass

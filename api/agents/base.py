@@ -108,6 +108,12 @@ class Agent(Protocol):
 
     name: str
 
+    def prepare(self, is_default: bool) -> None:
+        """Load what the first run would wait for; in the background, after the port is open.
+
+        What costs a download or much memory is only for the default agent. It raises nothing.
+        """
+
     def run(self, request: RunRequest, stop: Stop) -> Iterator[Event]: ...
 
     def info(self) -> AgentInfo: ...

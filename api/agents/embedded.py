@@ -41,8 +41,8 @@ class EmbeddedState:
 class EmbeddedAgent:
     """Implements `Agent`. `spawn(name, work)` runs work in the background.
 
-    `connect` makes the agent that speaks to a running model process. Nothing is downloaded before
-    `prepare` or a first `run`.
+    `connect` makes the agent that speaks to a running model process. Nothing is downloaded before a
+    first `run`, or `prepare` as the default agent.
     """
 
     name = "embedded"
@@ -63,7 +63,11 @@ class EmbeddedAgent:
         self._reached: tuple[SidecarAddress, Agent] | None = None
         self._trouble: str | None = None
 
-    def prepare(self) -> None:
+    def prepare(self, is_default: bool) -> None:
+        if is_default:
+            self.set_up()
+
+    def set_up(self) -> None:
         """Install and start the model; for a background thread. What goes wrong is told by `state`."""
         if not self._preparing.acquire(blocking=False):
             return
@@ -115,7 +119,7 @@ class EmbeddedAgent:
             return
         state = self._install.state()
         if state.state != "installing" and self._install.is_possible:
-            self._spawn("embedded-install", self.prepare)
+            self._spawn("embedded-install", self.set_up)
         hint = "" if state.state == "failed" else BETTER_MODEL
         raise AgentError(f"{state.sentence()} {hint}".rstrip(), type="unavailable", hint=BETTER_MODEL)
 

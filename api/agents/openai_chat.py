@@ -42,8 +42,8 @@ class OpenAIAgent:
         self._connections: dict[str, Connection] = {}
         self._replaced: list[Connection] = []
 
-    def warm(self) -> None:
-        """Load the `openai` library, so that the first turn does not wait for it."""
+    def prepare(self, is_default: bool) -> None:
+        """Load the `openai` library."""
         _connection_class()
 
     def run(self, request: RunRequest, stop: Stop) -> Iterator[Event]:

@@ -35,6 +35,11 @@ class AgentPool:
     def infos(self) -> list[AgentInfo]:
         return [agent.info() for agent in self._agents.values()]
 
+    def prepare(self) -> None:
+        """Let every backend load what its first run would wait for."""
+        for name, agent in self._agents.items():
+            agent.prepare(is_default=name == self.default)
+
     def close(self) -> None:
         for agent in self._agents.values():
             agent.close()

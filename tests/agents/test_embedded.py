@@ -311,9 +311,16 @@ def test_before_the_installation_a_run_says_so_and_begins_it(scene: Scene) -> No
     assert [event.type for event in scene.agent.run(REQUEST, Stop())] == ["token"]
 
 
+def test_only_the_default_agent_is_installed_at_the_start(scene: Scene) -> None:
+    scene.agent.prepare(is_default=False)
+    assert scene.agent.state().state == "absent"
+    scene.agent.prepare(is_default=True)
+    assert scene.agent.state().state == "running"
+
+
 def test_a_failed_installation_is_told_and_tried_again(scene: Scene, parts: Parts) -> None:
     hidden = parts.wheels.rename(parts.wheels.with_name("hidden"))
-    scene.agent.prepare()
+    scene.agent.set_up()
     assert scene.agent.state().state == "failed"
     with pytest.raises(AgentError, match="could not be downloaded"):
         list(scene.agent.run(REQUEST, Stop()))
@@ -324,14 +331,14 @@ def test_a_failed_installation_is_told_and_tried_again(scene: Scene, parts: Part
 
 def test_a_process_that_cannot_start_is_told(parts: Parts, workers: Workers) -> None:
     scene = Scene(parts, workers, "import os, signal\nos.kill(os.getpid(), signal.SIGILL)\n")
-    scene.agent.prepare()
+    scene.agent.set_up()
     assert scene.agent.state().state == "failed"
     assert "AVX2" in str(scene.agent.info().reason)
     scene.agent.close()
 
 
 def test_the_model_gets_its_own_short_prompt(scene: Scene) -> None:
-    scene.agent.prepare()
+    scene.agent.set_up()
     long = {"role": "system", "content": "A personality of many words."}
     list(scene.agent.run(replace(REQUEST, messages=[long, QUESTION], model="other"), Stop()))
     [asked] = scene.agents[0].asked
@@ -340,7 +347,7 @@ def test_the_model_gets_its_own_short_prompt(scene: Scene) -> None:
 
 
 def test_one_agent_serves_one_life_of_the_process(scene: Scene) -> None:
-    scene.agent.prepare()
+    scene.agent.set_up()
     list(scene.agent.run(REQUEST, Stop()))
     list(scene.agent.run(REQUEST, Stop()))
     pid = scene.sidecar.pid
