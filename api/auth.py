@@ -73,14 +73,14 @@ class Auth:
 
 def access_token(settings: Settings) -> str:
     """The token of the settings, else the one kept in the state folder, made at the first start."""
-    return known_token(settings) or _make(settings.state_dir / "token")
+    return _known_token(settings) or _make(token_path(settings))
 
 
-def known_token(settings: Settings) -> str | None:
+def _known_token(settings: Settings) -> str | None:
     """The token that there is without making one. Raises `UsageError` where it cannot be read."""
     if settings.token:
         return _checked(settings.token, "The token")
-    path = settings.token_file or settings.state_dir / "token"
+    path = token_path(settings)
     try:
         return _checked(path.read_text(encoding="utf-8").strip(), str(path))
     except FileNotFoundError:
@@ -89,6 +89,11 @@ def known_token(settings: Settings) -> str | None:
         return None
     except (OSError, UnicodeDecodeError) as exc:
         raise UsageError(f"The token file {path} cannot be read ({exc}).") from exc
+
+
+def token_path(settings: Settings) -> Path:
+    """The file that holds the token where the settings do not name the token itself."""
+    return settings.token_file or settings.state_dir / "token"
 
 
 def _make(path: Path) -> str:

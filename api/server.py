@@ -10,13 +10,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import orjson
 import psutil
 
 from api import __version__
 from api.app import create_app
-from api.auth import known_token
+from api.auth import token_path
 from api.clock import Clock
 from api.concurrency import ServerLock, new_flag
 from api.errors import StorageFailed
@@ -145,6 +146,7 @@ def _note_running(path: Path, settings: Settings, services: Services, port: int)
         "boot_id": services.hub.boot_id,
         "version": __version__,
         "started_at": services.clock.now(),
+        "token_file": None if settings.token else str(token_path(settings).absolute()),
     }
     write_whole(path, orjson.dumps(note, option=orjson.OPT_APPEND_NEWLINE))
 
@@ -167,13 +169,19 @@ def _point_to_running(state_dir: Path, settings: Settings) -> int:
     except (OSError, ValueError, KeyError, TypeError):
         _say(f"Another Talaria is just starting or ending on the state folder {state_dir}.", err=True)
         return EXIT_STATE_IN_USE
-    token = known_token(settings)
-    fragment = f"#token={token}" if token else ""
-    _say(f"Talaria is already running (process {note.get('pid')}) on {url}{fragment}")
+    _say(f"Talaria is already running (process {note.get('pid')}) on {url}{_token_of(note)}")
     if not settings.no_browser:
         # Without the token, which other users could read from a command line; the page kept its own.
         webbrowser.open(url)
     return EXIT_STATE_IN_USE
+
+
+def _token_of(note: dict[str, Any]) -> str:
+    """The token of the running server for its address; nothing where it was given one that no file has."""
+    try:
+        return f"#token={Path(note['token_file']).read_text(encoding='utf-8').strip()}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def _say_no_port(settings: Settings, exc: OSError) -> int:

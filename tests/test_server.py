@@ -104,6 +104,18 @@ def test_a_second_start_names_the_running_address(tmp_path: Path, endpoint: Fake
         assert client.get("/health").status == 200
 
 
+def test_a_second_start_prints_no_token_that_the_running_server_does_not_take(
+    tmp_path: Path, endpoint: FakeOpenAI
+) -> None:
+    (tmp_path / "token").write_text("of-an-earlier-start")
+    with serve(tmp_path, endpoint, "--token", "given") as first:
+        client = first.wait_listening()
+        with serve(tmp_path, endpoint) as second:
+            assert second.wait() == 3
+            said = "\n".join(second.lines)
+            assert f"http://127.0.0.1:{client.port}/" in said and "token" not in said
+
+
 def test_a_taken_port_ends_with_4_and_the_command_for_the_next(tmp_path: Path, endpoint: FakeOpenAI) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
