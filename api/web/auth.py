@@ -6,10 +6,11 @@ from flask_openapi3.blueprint import APIBlueprint
 
 from api.auth import TICKET_S, Auth
 from api.web import schemas as s
+from api.web.room import new_open_room
 
 
 def blueprint(auth: Auth) -> APIBlueprint:
-    bp = APIBlueprint("auth", __name__, abp_responses=s.ERRORS)
+    bp = new_open_room("auth")
 
     @bp.post("/api/auth/login", responses={200: s.LoginAnswer})
     def login(body: s.LoginBody) -> Any:

@@ -12,6 +12,7 @@ from api.errors import InvalidRequest, TooLarge
 from api.sessions.blobs import UPLOAD_LIMIT, Blobs, sniff
 from api.sessions.store import SessionStore
 from api.web import schemas as s
+from api.web.room import new_room
 
 _FOREVER = "private, max-age=31536000, immutable"
 BYTES: dict[str, Any] = {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}
@@ -42,7 +43,7 @@ class BlobPath(BaseModel):
 
 
 def blueprint(store: SessionStore, blobs: Blobs) -> APIBlueprint:
-    bp = APIBlueprint("blobs", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("blobs")
 
     @bp.post("/api/upload", responses={200: UploadAnswer})
     def upload(form: UploadForm) -> Any:

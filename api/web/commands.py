@@ -11,6 +11,7 @@ from api.session_ops import SessionOps
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
 from api.web import schemas as s
+from api.web.room import new_room
 
 
 class CommandRoom:
@@ -55,7 +56,7 @@ class CommandRoom:
 
 
 def blueprint(room: CommandRoom) -> APIBlueprint:
-    bp = APIBlueprint("commands", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("commands")
 
     @bp.get("/api/commands", responses={200: s.CommandsAnswer})
     def commands() -> Any:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from api.session_ops import SessionOps
 from api.web import schemas as s
+from api.web.room import new_room
 from api.web.shown import Shown
 
 
@@ -19,7 +20,7 @@ class DraftBody(s.SessionBody):
 
 
 def blueprint(ops: SessionOps, shown: Shown) -> APIBlueprint:
-    bp = APIBlueprint("drafts", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("drafts")
 
     @bp.post("/api/session/draft", responses={200: s.OkSessionAnswer})
     def save(body: DraftBody) -> Any:

@@ -15,6 +15,7 @@ from api.agents.openai_chat import list_models
 from api.agents.pool import AgentPool
 from api.errors import AgentError, InvalidRequest
 from api.web import schemas as s
+from api.web.room import new_room
 
 EndpointId = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -86,7 +87,7 @@ class DefaultAnswer(BaseModel):
 
 
 def blueprint(endpoints: EndpointStore, agents: AgentPool, local: LocalServers) -> APIBlueprint:
-    bp = APIBlueprint("endpoints", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("endpoints")
     _add_changing(bp, endpoints)
 
     @bp.get("/api/endpoints", responses={200: EndpointsAnswer})

@@ -7,10 +7,11 @@ from flask_openapi3.blueprint import APIBlueprint
 from api.session_ops import SessionOps
 from api.sessions.report import UsageReport
 from api.web import schemas as s
+from api.web.room import new_room
 
 
 def blueprint(ops: SessionOps, report: UsageReport) -> APIBlueprint:
-    bp = APIBlueprint("history", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("history")
     _add_undo(bp, ops)
     _add_moves(bp, ops)
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, StrictBool
 from api.session_ops import SessionOps
 from api.sessions.catalog import Catalog
 from api.web import schemas as s
+from api.web.room import new_room
 from api.web.shown import Shown
 
 
@@ -40,7 +41,7 @@ class FacetsAnswer(BaseModel):
 
 
 def blueprint(catalog: Catalog, ops: SessionOps, shown: Shown) -> APIBlueprint:
-    bp = APIBlueprint("labels", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("labels")
 
     @bp.post("/api/session/pin", responses={200: s.OkSessionAnswer})
     def pin(body: PinBody) -> Any:

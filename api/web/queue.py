@@ -10,10 +10,11 @@ from api.sessions.codec import record_to_json
 from api.sessions.model import Session
 from api.turns.runner import TurnRunner
 from api.web import schemas as s
+from api.web.room import new_room
 
 
 def blueprint(ops: SessionOps, runner: TurnRunner) -> APIBlueprint:
-    bp = APIBlueprint("queue", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("queue")
 
     @bp.post("/api/chat/queue/remove", responses={200: s.QueueAnswer})
     def remove(body: s.QueueBody) -> Any:

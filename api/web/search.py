@@ -7,7 +7,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from pydantic import BaseModel, Field
 
 from api.sessions.search import Scope, Search
-from api.web import schemas as s
+from api.web.room import new_room
 
 
 class SearchQuery(BaseModel):
@@ -38,7 +38,7 @@ class SearchAnswer(BaseModel):
 
 
 def blueprint(search: Search) -> APIBlueprint:
-    bp = APIBlueprint("search", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("search")
 
     @bp.get("/api/sessions/search", responses={200: SearchAnswer})
     def find(query: SearchQuery) -> Any:

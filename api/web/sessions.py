@@ -17,6 +17,7 @@ from api.sessions.model import Session
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
 from api.web import schemas as s
+from api.web.room import new_room
 from api.web.shown import Shown
 
 
@@ -29,7 +30,7 @@ def blueprint(
     shown: Shown,
     renderings: Renderings,
 ) -> APIBlueprint:
-    bp = APIBlueprint("sessions", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("sessions")
     _add_list(bp, catalog, runner, clock)
     _add_session(bp, store, shown, renderings)
     _add_making(bp, ops, shown)

@@ -14,13 +14,14 @@ from api.turns.turn import Turn
 from api.web import schemas as s
 from api.web.frames import number_of
 from api.web.gate import Gate
+from api.web.room import new_open_room
 from api.web.streams import Streams
 
 
 def blueprint(
     gate: Gate, catalog: Catalog, runner: TurnRunner, hub: Hub[Turn], streams: Streams
 ) -> APIBlueprint:
-    bp = APIBlueprint("system", __name__, abp_responses=s.ERRORS)
+    bp = new_open_room("system")
 
     @bp.get("/health", responses={200: s.HealthAnswer})
     def health(query: s.HealthQuery) -> Any:

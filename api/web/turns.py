@@ -19,6 +19,7 @@ from api.turns.turn import Turn
 from api.web import schemas as s
 from api.web.commands import CommandRoom
 from api.web.frames import number_of
+from api.web.room import new_room
 from api.web.streams import Streams
 
 
@@ -31,7 +32,7 @@ def blueprint(
     drafts: Drafts,
     blobs: Blobs,
 ) -> APIBlueprint:
-    bp = APIBlueprint("turns", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("turns")
 
     @bp.post("/api/chat/start", responses={202: s.StartAnswer, 200: s.CommandAnswer})
     def start(body: s.StartBody) -> Any:

@@ -87,3 +87,12 @@ def test_every_operation_says_whether_it_needs_the_token(document: dict[str, Any
     for place, operation in operations(document).items():
         expected = None if endpoints[place] in PUBLIC else [{"token": []}]
         assert operation.get("security") == expected, place
+
+
+def test_every_operation_is_listed_under_its_part_of_the_api(
+    document: dict[str, Any], live: LiveServer
+) -> None:
+    parts = {place: endpoint.partition(".")[0] for place, endpoint in routes(live).items()}
+    assert {place: entry["tags"] for place, entry in operations(document).items()} == {
+        place: [part] for place, part in parts.items()
+    }
