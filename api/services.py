@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from api.agents.base import Agent
 from api.agents.embedded import EmbeddedAgent
 from api.agents.embedded_install import EmbeddedInstall, default_folder
-from api.agents.endpoint import Endpoint
-from api.agents.endpoint_store import GIVEN, EndpointStore
+from api.agents.endpoint import GIVEN, Endpoint
+from api.agents.endpoint_store import EndpointStore
 from api.agents.local_servers import LocalServers
 from api.agents.openai_chat import OpenAIAgent
 from api.agents.pool import AgentPool

@@ -25,7 +25,7 @@ MODEL = ModelInfo(
     vision=False,
 )
 SYSTEM_PROMPT = "You are a helpful assistant. Answer in one or two short sentences."
-BETTER_MODEL = "Try again in a moment, or connect a better model by --openai-base-url."
+BETTER_MODEL = "Try again in a moment, or connect a better model under Models in the page."
 
 
 @dataclass(frozen=True, slots=True)

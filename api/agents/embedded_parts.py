@@ -4,7 +4,7 @@ import platform
 from dataclasses import dataclass
 
 MB = 1_000_000
-OWN_MODEL = "Connect another model by --openai-base-url."
+OWN_MODEL = "Connect another model under Models in the page."
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,10 @@ from api.errors import AgentError
 SHORTEST_KEY = 4
 SHORTEST_HEADER = 8
 HIDDEN = "•••"
+# The endpoint that was given by flags, the environment or settings.json.
+GIVEN = "default"
+EDITED_IN = "Models in the page"
+ADD_ONE = "Add one under Models in the page, or start Talaria with --openai-base-url."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,16 @@ class Endpoint:
     max_tokens: int | None = None
     vision: bool | None = None
     proxy: str | None = field(default=None, repr=False)
+
+    @property
+    def address_in(self) -> str:
+        """Where a person corrects the address."""
+        return "--openai-base-url" if self.id == GIVEN else EDITED_IN
+
+    @property
+    def key_in(self) -> str:
+        """Where a person corrects the key."""
+        return "TALARIA_OPENAI_API_KEY" if self.id == GIVEN else EDITED_IN
 
     @property
     def host(self) -> str:
@@ -103,7 +117,7 @@ class EndpointTable:
         raise AgentError(
             f"No endpoint{wanted} is set up.",
             type="unavailable",
-            hint="Name one by --openai-base-url.",
+            hint=ADD_ONE,
         )
 
     def all(self) -> Sequence[Endpoint]:

@@ -8,14 +8,13 @@ from typing import Any
 import orjson
 
 from api import files
-from api.agents.endpoint import Endpoint
+from api.agents.endpoint import ADD_ONE, GIVEN, Endpoint
 from api.agents.endpoint_rules import PLAIN, check_id, from_json
 from api.clock import Clock
 from api.concurrency import new_lock
 from api.errors import AgentError, Damaged, InvalidRequest, NewerVersion, NotFound, TalariaError
 
 _SCHEMA_VERSION = 1
-GIVEN = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +53,11 @@ class EndpointStore:
             if endpoint_id in (None, endpoint.id):
                 return endpoint
         if endpoint_id is None:
-            raise AgentError("No endpoint is set up.", type="unavailable", hint="Add one under Models.")
+            raise AgentError("No endpoint is set up.", type="unavailable", hint=ADD_ONE)
         raise AgentError(
             f"The endpoint {endpoint_id!r} of this chat is no longer there.",
             type="unavailable",
-            hint="Choose another model for this chat.",
+            hint="Choose another model for this chat under Models in the page, then retry.",
         )
 
     def all(self) -> Sequence[Endpoint]:

@@ -7,7 +7,7 @@ from api import events
 from api.agents.base import AgentInfo, ModelInfo, RunRequest, Stop
 from api.agents.body import BodyDecoder
 from api.agents.chunks import Reply
-from api.agents.endpoint import Endpoint, Endpoints, Timeouts, Tries
+from api.agents.endpoint import ADD_ONE, Endpoint, Endpoints, Timeouts, Tries
 from api.agents.provider_errors import BrokenOff, PassingFailure, Silence
 from api.agents.usage import count
 from api.concurrency import new_flag, new_lock
@@ -63,7 +63,7 @@ class OpenAIAgent:
         """What is known without asking the network."""
         endpoints = self._endpoints.all()
         models = tuple(_model_info(endpoint, endpoint.model) for endpoint in endpoints if endpoint.model)
-        reason = None if endpoints else "No endpoint is set up."
+        reason = None if endpoints else f"No endpoint is set up. {ADD_ONE}"
         ids = tuple(endpoint.id for endpoint in endpoints)
         return AgentInfo(self.name, bool(endpoints), reason, models, endpoints=ids)
 

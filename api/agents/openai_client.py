@@ -26,7 +26,6 @@ DRAIN_PIECES = 8
 WRITE_S = 60.0
 # The client refuses to have no key; servers without keys ignore this one.
 NO_KEY = "none"
-CHECK_ADDRESS = "Check the base URL of this endpoint (--openai-base-url) and your network."
 
 
 class Connection:
@@ -136,9 +135,10 @@ class Connection:
     def _breakage(self, exc: BaseException, line: Line) -> AgentError:
         """The failure behind a connection that was not made, broke or fell silent."""
         name, host = self.endpoint.name, self.endpoint.host
+        check = f"Check the base URL of this endpoint ({self.endpoint.address_in}) and your network."
         causes = list(_causes(exc))
         if any(isinstance(cause, httpx2.ConnectTimeout) for cause in causes):
-            return Silence(f"{host} accepts no connection.", type="unavailable", hint=CHECK_ADDRESS)
+            return Silence(f"{host} accepts no connection.", type="unavailable", hint=check)
         if any(isinstance(cause, httpx2.TimeoutException | openai.APITimeoutError) for cause in causes):
             seconds = math.ceil(line.timeout_s)
             hint = "The model may be loading or too slow; retry, or choose a smaller one."
@@ -147,11 +147,11 @@ class Connection:
             return self._unavailable(f"The host name {host} cannot be found.")
         if any(isinstance(cause, ssl.SSLError) for cause in causes):
             message = f"No secure connection to {host}: its certificate or protocol is refused."
-            return AgentError(message, type="unavailable", hint=CHECK_ADDRESS)
+            return AgentError(message, type="unavailable", hint=check)
         if any(isinstance(cause, httpx2.ConnectError | httpx2.ProxyError) for cause in causes):
             return self._unavailable(f"Nothing answers at {host}.")
         if any(isinstance(cause, httpx2.DecodingError) for cause in causes):
-            return AgentError(f"{name} sent compressed data that cannot be unpacked.", hint=CHECK_ADDRESS)
+            return AgentError(f"{name} sent compressed data that cannot be unpacked.", hint=check)
         return BrokenOff(
             f"{name} closed the connection before it had answered.",
             type="unavailable",
@@ -160,7 +160,7 @@ class Connection:
 
     def _unavailable(self, message: str) -> AgentError:
         name, host = self.endpoint.name, self.endpoint.host
-        hint = f"Start the server of {name} at {host}, or correct --openai-base-url."
+        hint = f"Start the server of {name} at {host}, or correct its address ({self.endpoint.address_in})."
         return PassingFailure(message, type="unavailable", hint=hint)
 
 
@@ -170,14 +170,14 @@ def _check(endpoint: Endpoint) -> None:
         raise AgentError(
             f"The base URL of {endpoint.name} must begin with http:// or https://.",
             type="unavailable",
-            hint="Correct --openai-base-url.",
+            hint=f"Correct it: {endpoint.address_in}.",
         )
     for value in ((endpoint.api_key or "").strip(), *endpoint.headers, *endpoint.headers.values()):
         if not (value.isascii() and value.isprintable()):
             raise AgentError(
                 f"The API key or a header of {endpoint.name} holds characters that cannot be sent.",
                 type="auth_mismatch",
-                hint="Set TALARIA_OPENAI_API_KEY again.",
+                hint=f"Set it again: {endpoint.key_in}.",
             )
 
 

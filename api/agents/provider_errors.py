@@ -44,7 +44,7 @@ _BY_STATUS = {
 }
 
 _HINTS = {
-    "auth_mismatch": "Check the API key of this endpoint (TALARIA_OPENAI_API_KEY).",
+    "auth_mismatch": "Check the API key of this endpoint: {key_in}.",
     "quota_exhausted": "Check the plan and balance at the provider, or choose another endpoint.",
     "rate_limit": "Wait a moment, then retry.",
     "model_not_found": "Choose another model, and check that the base URL is right (many end with /v1).",
@@ -98,7 +98,7 @@ def failure_from(endpoint: Endpoint, said: Any, status: int | None = None) -> Ag
     words = _shortened(endpoint.without_secrets(_words(said)))
     sentence = _SENTENCES.get(kind, f"answered with status {status}" if status else "reported an error")
     message = f"{endpoint.name} {sentence}: {words}" if words else f"{endpoint.name} {sentence}."
-    hint = _HINTS.get(kind, "Try again, or choose another endpoint or model.")
+    hint = _HINTS.get(kind, "Try again, or choose another endpoint or model.").format(key_in=endpoint.key_in)
     is_passing = is_passing and kind not in ("quota_exhausted", "context_exceeded")
     return (PassingFailure if is_passing else AgentError)(message, type=kind, hint=hint)
 

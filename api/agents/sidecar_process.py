@@ -22,7 +22,7 @@ LISTENING = "listening "
 WINDOWS_ILLEGAL_INSTRUCTION = 0xC000001D
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
 LOADER_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-OTHER_MODEL = "Or connect another model by --openai-base-url."
+OTHER_MODEL = "Or connect another model under Models in the page."
 
 
 @dataclass(frozen=True, slots=True)

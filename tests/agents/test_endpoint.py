@@ -3,6 +3,7 @@
 import pytest
 
 from api.agents.endpoint import Endpoint, EndpointTable, Tries
+from api.agents.provider_errors import failure_from
 from api.errors import AgentError
 
 ONE, TWO = Endpoint("one", "One", "http://one/v1"), Endpoint("two", "Two", "http://two/v1")
@@ -28,3 +29,9 @@ def test_pauses_grow_and_obey_the_provider_within_bounds(
     attempt: int, asked_s: float | None, pause_s: float | None
 ) -> None:
     assert Tries().pause_after(attempt, asked_s) == pause_s
+
+
+@pytest.mark.parametrize(("endpoint_id", "place"), [("default", "TALARIA_OPENAI_API_KEY"), ("e1", "Models")])
+def test_a_refused_key_is_corrected_where_it_was_given(endpoint_id: str, place: str) -> None:
+    endpoint = Endpoint(endpoint_id, "One", "http://one/v1")
+    assert place in failure_from(endpoint, "no", 401).hint
