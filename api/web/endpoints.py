@@ -88,7 +88,7 @@ class DefaultAnswer(BaseModel):
 
 def blueprint(endpoints: EndpointStore, agents: AgentPool, local: LocalServers) -> APIBlueprint:
     bp = new_room("endpoints")
-    _add_changing(bp, endpoints)
+    _add_changing(bp, endpoints, agents)
 
     @bp.get("/api/endpoints", responses={200: EndpointsAnswer})
     def list_endpoints() -> Any:
@@ -114,7 +114,7 @@ def blueprint(endpoints: EndpointStore, agents: AgentPool, local: LocalServers) 
     return bp
 
 
-def _add_changing(bp: APIBlueprint, endpoints: EndpointStore) -> None:
+def _add_changing(bp: APIBlueprint, endpoints: EndpointStore, agents: AgentPool) -> None:
     @bp.post("/api/endpoints/save", responses={200: EndpointAnswer})
     def save(body: EndpointBody) -> Any:
         saved = endpoints.save(body.model_dump(exclude_unset=True))
@@ -123,6 +123,8 @@ def _add_changing(bp: APIBlueprint, endpoints: EndpointStore) -> None:
     @bp.post("/api/endpoints/delete", responses={200: OkAnswer})
     def delete(body: EndpointIdBody) -> Any:
         endpoints.delete(body.id)
+        if agents.default == "openai" and not endpoints.all():
+            agents.choose_default("embedded")
         return {"ok": True}
 
     @bp.post("/api/endpoints/test", responses={200: TestAnswer})

@@ -87,7 +87,7 @@ export function appendText(block, text) {
 
 /** Put one element in the place of another; a control that has the focus hands it to its like. */
 function swap(old, fresh) {
-  const controls = (element) => [...element.querySelectorAll("a, button, input, summary")];
+  const controls = (element) => [...element.querySelectorAll("a, button, input, select, summary")];
   const focused = controls(old).indexOf(document.activeElement);
   old.replaceWith(fresh);
   if (focused !== -1) controls(fresh)[focused]?.focus({ preventScroll: true });

@@ -3,11 +3,13 @@
 import { createAnnouncer } from "./announcer.js";
 import { enter, logIn, refuse, watchOtherTabs } from "./auth.js";
 import { createComposer } from "./composer.js";
+import { createConnecting } from "./connecting.js";
 import { keepDrafts } from "./drafts.js";
 import { createEvents } from "./events.js";
 import { handleKeys } from "./keys.js";
 import { createLogin } from "./login.js";
 import { createModels } from "./models.js";
+import { createModelsDialog } from "./modelsdialog.js";
 import { createPanel } from "./panel.js";
 import { createSending } from "./sending.js";
 import { createServer } from "./server.js";
@@ -29,6 +31,7 @@ const sessions = createSessions(store, server);
 const turns = createTurns(store, server, sessions);
 const sending = createSending(store, server, sessions);
 const models = createModels(store, server);
+const connecting = createConnecting(store, server, sessions, sending, models);
 const events = createEvents(store, server, sessions, models);
 
 const act = {
@@ -60,6 +63,7 @@ const views = [
   createTranscript(act),
   createPanel(act),
   createStatusLine(),
+  createModelsDialog(connecting),
   createToast(act),
 ];
 
@@ -120,7 +124,9 @@ function closing(change) {
 
 /** Close the topmost thing that is open, else stop the reply; false when there was nothing to do. */
 function escape() {
-  const { drawer, panel, turn } = store.get();
+  const { connect, drawer, panel, turn } = store.get();
+  // A dialog closes itself.
+  if (connect) return false;
   if (drawer) return act.drawer(false);
   if (panel) return act.closePanel();
   return turn && !turn.terminal ? turns.stop() : false;

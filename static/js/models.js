@@ -27,6 +27,8 @@ export function agentInfo(models, name) {
 /** The model that answers in a session, by its label. */
 export function modelLabel({ models, session, turn }) {
   const info = agentInfo(models, session?.agent);
-  const id = turn?.model ?? session?.model ?? info?.models[0]?.id;
+  const place = session?.endpoint ?? info?.endpoints?.[0];
+  const first = info?.models.find((model) => place === undefined || model.endpoint === place);
+  const id = turn?.model ?? session?.model ?? first?.id;
   return info?.models.find((model) => model.id === id)?.label ?? id ?? "";
 }

@@ -97,7 +97,7 @@ export function createSending(store, server, sessions) {
     store.dispatch({ type: "panel/shown", panel: panelOf(entry, failure, asText, isUnknown) });
   }
 
-  return { send };
+  return { send, house };
 }
 
 function panelOf(entry, failure, asText, isUnknown) {

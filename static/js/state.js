@@ -22,6 +22,7 @@ export function initialState() {
     panel: null,
     commands: [],
     models: null,
+    connect: null,
     link: "connecting",
     toast: null,
     drawer: false,
@@ -39,6 +40,11 @@ export function reduce(state, event) {
 /** The draft of a session: `client_id` is that of a send whose outcome is unknown, made after message `after`. */
 export function emptyDraft(key) {
   return { key, text: "", client_id: null, after: 0 };
+}
+
+/** The open dialog of models: nothing is known yet. */
+function freshConnect() {
+  return { endpoints: null, lists: {}, servers: null, editing: null, problem: "", error: "", said: "" };
 }
 
 const CHANGES = {
@@ -68,6 +74,10 @@ const CHANGES = {
   "panel/closed": (s) => ({ ...s, panel: null }),
   commands: (s, e) => ({ ...s, commands: e.commands }),
   models: (s, e) => ({ ...s, models: e.models }),
+  "connect/opened": (s) => ({ ...s, connect: freshConnect() }),
+  "connect/closed": (s) => ({ ...s, connect: null }),
+  "connect/changed": (s, e) => (s.connect ? { ...s, connect: { ...s.connect, ...e.change } } : s),
+  "connect/listed": (s, e) => (s.connect ? { ...s, connect: { ...s.connect, lists: { ...s.connect.lists, [e.id]: e.found } } } : s),
   link: (s, e) => ({ ...s, link: e.link }),
   "toast/shown": (s, e) => ({ ...s, toast: e.toast }),
   "toast/closed": (s) => ({ ...s, toast: null }),

@@ -5,8 +5,6 @@ import { tokens } from "./format.js";
 import { agentInfo, modelLabel } from "./models.js";
 import { NEW } from "./state.js";
 
-const BETTER = "To connect a better one, start Talaria again with --openai-base-url and the address of your model server.";
-
 /** What the open chat is doing: a word for the style, and the words for the reader. */
 export function stateOf({ turn, link, outbox, open }) {
   if (turn && !turn.terminal) return runningState(turn);
@@ -20,6 +18,7 @@ export function createStatusLine() {
   const [title, agent, model] = ["chat-title", "chat-agent", "chat-model"].map((id) => document.getElementById(id));
   const [dot, text, count] = ["state-dot", "state-text", "state-tokens"].map((id) => document.getElementById(id));
   const note = document.getElementById("model-note");
+  const better = document.getElementById("model-note-open");
   const welcome = document.getElementById("welcome");
   const words = welcome.appendChild(document.createElement("h2"));
   const hint = welcome.appendChild(document.createElement("p"));
@@ -41,6 +40,7 @@ export function createStatusLine() {
     label(model, modelName.replace(/ \(.*/, ""));
     label(note, noteOf(info, modelName));
     note.hidden = note.textContent === "";
+    better.hidden = note.hidden;
     note.classList.toggle("is-waiting", Boolean(info && !info.available));
     const isEmpty = !turn && outbox.length === 0 && (open === null || session?.messages.length === 0);
     welcome.hidden = !isEmpty || (open !== null && session.queue?.length > 0);
@@ -59,5 +59,5 @@ function runningState(turn) {
 function noteOf(info, modelName) {
   if (!info) return "";
   if (!info.available) return info.reason || `The agent ${info.name} cannot answer now.`;
-  return info.name === "embedded" ? `${modelName} ${BETTER}` : "";
+  return info.name === "embedded" ? modelName : "";
 }

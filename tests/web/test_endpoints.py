@@ -241,3 +241,13 @@ def test_no_key_reaches_the_log(live: LiveServer, fake: FakeOpenAI, caplog: pyte
     ask(live.client, live.client.new_session(agent="openai", endpoint=saved["id"]), "hi")
     live.client.post("/api/endpoints/test", {"id": saved["id"]})
     assert KEY not in caplog.text
+
+
+def test_without_any_endpoint_the_demonstration_model_answers_again(
+    live: LiveServer, fake: FakeOpenAI
+) -> None:
+    ids = [save(live.client, base_url=fake.base_url, name=name)["id"] for name in "ab"]
+    live.client.post("/api/default-model", {"endpoint": ids[0]})
+    for endpoint_id, default in zip(ids, ("openai", "embedded"), strict=True):
+        live.client.post("/api/endpoints/delete", {"id": endpoint_id})
+        assert live.client.get("/api/models").json["default"] == default

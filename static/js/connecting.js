@@ -1,0 +1,114 @@
+/** What a person does about models: choose one, connect a server, change or remove what is connected. */
+
+const SENT = ["name", "base_url", "model", "api_key"];
+
+export function createConnecting(store, server, sessions, sending, models) {
+  const change = (changes) => store.dispatch({ type: "connect/changed", change: changes });
+
+  async function open() {
+    store.dispatch({ type: "connect/opened" });
+    await Promise.all([read(), look()]);
+  }
+
+  function close() {
+    store.dispatch({ type: "connect/closed" });
+  }
+
+  /** Read what is connected, and ask each endpoint which models it has. */
+  async function read() {
+    await attempt(async () => {
+      const { endpoints, problem } = await server.endpoints();
+      change({ endpoints, problem: problem ?? "" });
+      await Promise.all(endpoints.map(({ id }) => list(id)));
+    });
+  }
+
+  async function list(id) {
+    const found = await server.testEndpoint({ id }).catch((failure) => ({ models: [], error: failure.message }));
+    store.dispatch({ type: "connect/listed", id, found });
+  }
+
+  /** Look for model servers that listen on this machine. */
+  async function look() {
+    change({ servers: null });
+    const { servers } = await server.localServers().catch(() => ({ servers: [] }));
+    change({ servers });
+  }
+
+  /** Let a model answer in the open chat; a new chat gets its session now. */
+  async function use({ agent, endpoint, model }) {
+    await attempt(async () => {
+      const { open: shown, visit } = store.get();
+      const sessionId = shown ?? (await sending.house(visit));
+      await server.updateSession({ session_id: sessionId, agent, endpoint, model });
+      await sessions.refresh();
+      change({ said: `This chat uses ${model ?? agent} from now on.` });
+    });
+  }
+
+  /** Let a model answer in every chat that has chosen none. */
+  async function makeDefault({ agent, endpoint, model }) {
+    await attempt(async () => {
+      await server.chooseDefault({ agent, endpoint: agent === "embedded" ? null : endpoint, model });
+      await models.read();
+      await read();
+      change({ said: `Chats that have chosen nothing use ${model ?? agent} from now on.` });
+    });
+  }
+
+  /** Keep an endpoint; true once it is kept. With `isDefault` chats that have chosen nothing use it. */
+  async function save(fields, isDefault) {
+    return attempt(async () => {
+      const { endpoint } = await server.saveEndpoint(fields);
+      if (isDefault) await server.chooseDefault({ agent: "openai", endpoint: endpoint.id, model: endpoint.model });
+      await models.read();
+      change({ said: `${endpoint.name} is connected.`, editing: null });
+      read();
+    });
+  }
+
+  /** Whether an endpoint answers, in a sentence, and its models. */
+  async function test(fields) {
+    try {
+      const { ok, models: found, latency_ms, error } = await server.testEndpoint(fields);
+      const sentence = ok ? `It answers in ${Math.round(latency_ms)} ms and lists ${count(found.length, "model")}.` : error;
+      return { ok, sentence, models: found };
+    } catch (failure) {
+      return { ok: false, sentence: failure.message, models: [] };
+    }
+  }
+
+  async function remove(endpoint) {
+    await attempt(async () => {
+      await server.deleteEndpoint(endpoint.id);
+      await models.read();
+      change({ said: `${endpoint.name} is removed.`, editing: null });
+      await read();
+    });
+  }
+
+  async function attempt(work) {
+    change({ error: "", said: "" });
+    try {
+      await work();
+      return true;
+    } catch (failure) {
+      change({ error: failure.message });
+      return false;
+    }
+  }
+
+  return { open, close, look, use, makeDefault, save, test, remove, edit: (editing) => change({ editing }) };
+}
+
+/** The fields of a form as the server takes them; of an edited endpoint only what was changed. */
+export function fieldsOf(values, editing) {
+  const fields = Object.fromEntries(SENT.map((name) => [name, values[name].trim()]));
+  if (!editing) return fields;
+  const changed = SENT.filter((name) => (name === "api_key" ? fields.api_key : fields[name] !== (editing[name] ?? "")));
+  return { id: editing.id, ...Object.fromEntries(changed.map((name) => [name, fields[name]])) };
+}
+
+export function count(number, noun) {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

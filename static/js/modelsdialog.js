@@ -1,0 +1,52 @@
+/** The dialog "Models": what can answer, what was found on this machine, and how to connect more. */
+
+import { label, reconcile } from "./dom.js";
+import { createEndpointForm } from "./endpointform.js";
+import { chosenCard, chosenCards, foundCard, foundCards } from "./modelcards.js";
+
+const NONE_FOUND = "No model server answers on the usual ports of Ollama, LM Studio, llama.cpp and vLLM.";
+
+export function createModelsDialog(connecting) {
+  const dialog = document.getElementById("models");
+  const [list, found, note, error, said] = ["models-list", "models-found", "models-note", "models-error", "models-said"].map(
+    (id) => document.getElementById(id),
+  );
+  const showForm = createEndpointForm(connecting);
+  const picks = new Map();
+  let isDemoDefault = true;
+
+  dialog.addEventListener("close", connecting.close);
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  document.getElementById("models-close").addEventListener("click", () => dialog.close());
+  document.getElementById("models-look").addEventListener("click", connecting.look);
+  for (const id of ["models-open", "model-note-open"]) document.getElementById(id).addEventListener("click", connecting.open);
+
+  return (state) => {
+    const { connect, models } = state;
+    isDemoDefault = !models || models.default === "embedded";
+    showForm(state, !isDemoDefault);
+    if (!connect) {
+      if (dialog.open) dialog.close();
+      picks.clear();
+      return;
+    }
+    if (!dialog.open) dialog.showModal();
+    label(error, connect.error || connect.problem);
+    label(said, connect.said);
+    show(list, chosenCards(state), (card) => chosenCard(card, picks, connecting));
+    show(found, foundCards(state), (card) => foundCard(card, picks, connecting, () => isDemoDefault));
+    label(note, noteOf(connect));
+    note.hidden = note.textContent === "";
+  };
+}
+
+function show(parent, cards, create) {
+  reconcile(parent, cards, { key: (card) => card.key, create, isSame: (a, b) => JSON.stringify(a) === JSON.stringify(b) });
+}
+
+function noteOf({ servers, endpoints }) {
+  if (!servers) return "Looking…";
+  if (servers.length === 0) return NONE_FOUND;
+  const known = new Set((endpoints ?? []).map((endpoint) => endpoint.base_url));
+  return servers.every((server) => known.has(server.base_url)) ? "All that were found are connected." : "";
+}
