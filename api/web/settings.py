@@ -7,7 +7,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from pydantic import BaseModel, ConfigDict
 
 from api.settings import SETTINGS, Setting, Settings, is_editable, read_stored, store
-from api.web import schemas as s
+from api.web.room import new_room
 
 # Of these only that they are set is told.
 SECRETS = frozenset({"token", "openai_api_key"})
@@ -38,7 +38,7 @@ class SettingsBody(BaseModel):
 
 
 def blueprint(settings: Settings) -> APIBlueprint:
-    bp = APIBlueprint("settings", __name__, abp_responses=s.ERRORS, abp_security=s.TOKEN)
+    bp = new_room("settings")
 
     @bp.get("/api/settings", responses={200: SettingsAnswer})
     def read() -> Any:
