@@ -1,5 +1,6 @@
 """The files of messages in the shape that a provider takes: images as data, texts as fenced parts."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +9,7 @@ from api.sessions.blobs import PREFIX, data_url, sniff
 
 Read = Callable[[str], bytes]
 ATTACHMENT = "attachment"
-_FENCE = "```"
+_TICKS = re.compile("`+")
 
 
 def resolve(messages: list[dict[str, Any]], read: Read, vision: bool | None) -> list[dict[str, Any]]:
@@ -59,7 +60,6 @@ def _mention(name: str, why: str) -> dict[str, Any]:
 
 def _fenced(name: str, text: str) -> str:
     """A text under its name, in a fence that is longer than any in it."""
-    fence = _FENCE
-    while fence in text:
-        fence += "`"
+    longest = max(map(len, _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
     return f"{name}\n{fence}\n{text}\n{fence}"

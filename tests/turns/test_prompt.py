@@ -1,9 +1,12 @@
 """What a provider is sent: the active line, complete and without anything internal."""
 
+import time
+
 import pytest
 
 from api.sessions import tree
 from api.sessions.model import Session
+from api.turns.attached import ATTACHMENT, resolve
 from api.turns.prompt import SUMMARY_IS, request_messages
 
 
@@ -113,3 +116,12 @@ def test_user_content_of_any_shape_can_be_sent(content: object, sent: object) ->
     session = Session("s1")
     session.append("user", content, 1.0)
     assert request_messages(session)[0]["content"] == sent
+
+
+def test_a_file_of_backticks_alone_is_fenced_at_once() -> None:
+    ticks = "`" * 256 * 1024
+    messages = [{"role": "user", "content": [{"type": ATTACHMENT, "id": "blob:x", "filename": "a.md"}]}]
+    begun = time.monotonic()
+    (resolved,) = resolve(messages, lambda _id: ticks.encode(), None)
+    assert time.monotonic() - begun < 1
+    assert resolved["content"][0]["text"] == f"a.md\n{ticks}`\n{ticks}\n{ticks}`"
