@@ -165,11 +165,14 @@ class SessionStore:
     def load_trashed(self, entry: Trashed) -> Session:
         """A deleted session, not to be changed. Raises `NotFound`, `Damaged`, `NewerVersion`."""
         try:
-            return codec.decode(entry.path.read_bytes())
+            session = codec.decode(entry.path.read_bytes())
         except FileNotFoundError:
             raise NotFound() from None
         except OSError as exc:
             raise Damaged(f"The file of this chat cannot be read ({exc.strerror}).") from exc
+        if session.session_id != entry.session_id:
+            raise NotFound("The file of this chat holds another chat.")
+        return session
 
     @contextmanager
     def edit_trashed(self, entry: Trashed) -> Iterator[Session]:
@@ -183,7 +186,12 @@ class SessionStore:
     def purge(self, *, session_id: str | None = None, older_than: float | None = None) -> int:
         """Remove deleted sessions for ever: one, those deleted before a time, or all; how many."""
         doomed = [e for e in self.trashed(session_id) if older_than is None or e.deleted_at < older_than]
-        return sum(_unlink(entry.path) for entry in doomed)
+        return sum(self._purge(entry) for entry in doomed)
+
+    def _purge(self, entry: Trashed) -> bool:
+        # Without the lock an erase that is under way would put the file back.
+        with self._locks.hold(entry.session_id):
+            return _unlink(entry.path)
 
     def entries(self) -> Iterator[tuple[str, Path]]:
         """Every session file with its id, damaged ones too, in no order."""
@@ -195,7 +203,7 @@ class SessionStore:
 
     def sweep(self) -> int:
         """Remove what writes that were cut off have left behind; only before anything is written."""
-        return files.sweep_temporaries(self._folder)
+        return sum(map(files.sweep_temporaries, (self._folder, self._trash)))
 
     def _save(self, before: Session, session: Session) -> None:
         if self._write(self.path(session.session_id), before, session):

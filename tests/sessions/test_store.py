@@ -284,3 +284,33 @@ def test_a_folder_in_the_trash_is_left_alone(house: House) -> None:
     folder.mkdir()
     assert house.store.trashed() == [] and house.store.purge() == 0
     assert folder.is_dir()
+
+
+def test_a_purge_waits_for_a_change_in_the_trash_and_is_final(house: House) -> None:
+    session = four_messages(house)
+    with house.store.remove(session.session_id):
+        pass
+    (entry,) = house.store.trashed()
+    with house.store.edit_trashed(entry) as edited:
+        edited.title = "changed"
+        purge = threading.Thread(target=house.store.purge)
+        purge.start()
+        purge.join(0.2)
+    purge.join()
+    assert house.store.trashed() == []
+
+
+def test_a_file_of_another_chat_in_the_trash_is_not_restored(house: House) -> None:
+    session = four_messages(house)
+    other = house.store.path(session.session_id).parent.parent / "trash" / "1-other.json"
+    other.write_bytes(house.store.path(session.session_id).read_bytes())
+    with pytest.raises(NotFound):
+        house.store.restore("other")
+    assert other.exists()
+
+
+def test_what_a_cut_off_write_left_in_the_trash_is_swept(house: House) -> None:
+    left = house.state_dir / "trash" / ".1-a.json.0123456789ab.tmp"
+    left.write_text("words")
+    house.store.sweep()
+    assert not left.exists()
