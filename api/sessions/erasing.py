@@ -67,6 +67,8 @@ class Eraser:
             source = sources.pop()
             while found := [copy for copy in self._copies(*source) if copy.place not in done]:
                 for copy in found:
+                    if copy.place in done:
+                        continue
                     # A copy that is deleted or restored meanwhile is found at its new place.
                     with suppress(NotFound), copy.edit as session:
                         erase(session, copy.place[1])
@@ -106,13 +108,18 @@ class Eraser:
         self._catalog.scrub()
 
     def _copies(self, session_id: str, message_id: int) -> Iterator[_Copy]:
-        for name in self._catalog.copies_of(session_id):
-            with suppress(TalariaError):
-                copied = copied_as(self._store.load(name), session_id, message_id)
-                if copied:
-                    yield _Copy((name, copied), self._store.edit(name))
+        yield from self._listed(session_id, message_id)
         for entry in self._store.trashed():
             with suppress(TalariaError):
                 copied = copied_as(self._store.load_trashed(entry), session_id, message_id)
                 if copied:
                     yield _Copy((entry.session_id, copied), self._store.edit_trashed(entry))
+        # A copy that was restored in between was in neither place.
+        yield from self._listed(session_id, message_id)
+
+    def _listed(self, session_id: str, message_id: int) -> Iterator[_Copy]:
+        for name in self._catalog.copies_of(session_id):
+            with suppress(TalariaError):
+                copied = copied_as(self._store.load(name), session_id, message_id)
+                if copied:
+                    yield _Copy((name, copied), self._store.edit(name))

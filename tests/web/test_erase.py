@@ -7,6 +7,7 @@ import pytest
 
 from api.events import reasoning, tool, tool_complete
 from api.sessions.model import Session
+from api.sessions.store import Trashed
 from tests.sse_reader import SseReader
 from tests.web.live_server import LiveServer, live_server
 
@@ -163,6 +164,27 @@ def test_an_erase_while_a_copy_is_made_takes_the_words_out_of_it(
         monkeypatch.setattr(live.services.store, "create", late)
         twin = copy(live, how, session_id)
         assert live.client.contents(twin) == ["[erased]", "echo 1", "and?", "echo 2"]
+        assert files_with(tmp_path, SECRET) == []
+
+
+def test_a_copy_that_is_restored_while_copies_are_looked_for_is_erased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with live_server(tmp_path) as live:
+        session_id = live.client.new_session()
+        talk(live, session_id, f"it is {SECRET}")
+        twin = copy(live, "branch", session_id)
+        live.client.post("/api/session/delete", {"session_id": twin})
+        trashed = live.services.store.trashed
+
+        def late(_session_id: str | None = None) -> list[Trashed]:
+            monkeypatch.undo()
+            assert live.client.post("/api/session/restore", {"session_id": twin}).status == 200
+            return trashed()
+
+        monkeypatch.setattr(live.services.store, "trashed", late)
+        erase(live, session_id, 1)
+        assert live.client.contents(twin)[0] == "[erased]"
         assert files_with(tmp_path, SECRET) == []
 
 
