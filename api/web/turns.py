@@ -74,7 +74,14 @@ def _add_streams(
         _require_turn(store.load(session_id), turn_id)
 
         def ended() -> list[Event]:
-            return replay(store.load(session_id), turn_id)
+            session = store.load(session_id)
+            active = session.active_turn
+            if active and active.turn_id == turn_id:
+                if runner.active(session_id):
+                    # It has begun this moment: its first event is about to come.
+                    return []
+                session = store.load(session_id)
+            return replay(session, turn_id)
 
         return streams.turn(query.stream_id, _after_seq(query), ended, query.html)
 

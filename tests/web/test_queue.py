@@ -2,6 +2,9 @@
 
 import threading
 
+import pytest
+
+from api.turns.live import LiveTurn
 from tests.web.live_server import Client, LiveServer
 
 
@@ -56,3 +59,24 @@ def test_resuming_nothing_changes_nothing(live: LiveServer) -> None:
     answer = live.client.post("/api/chat/queue/resume", {"session_id": session_id})
     assert (answer.status, answer.json["queue"]) == (200, [])
     assert live.client.session(session_id)["revision"] == 1
+
+
+def test_a_stream_opened_while_its_turn_begins_waits_for_it(
+    live: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session_id, begun, gate = live.client.new_session(), threading.Event(), threading.Event()
+    announce = LiveTurn.announce
+
+    def late(turn: LiveTurn) -> None:
+        begun.set()
+        assert gate.wait(20)
+        announce(turn)
+
+    monkeypatch.setattr(LiveTurn, "announce", late)
+    sender = threading.Thread(target=live.client.send, args=(session_id, "u1"))
+    sender.start()
+    assert begun.wait(20)
+    with live.client.stream(f"/api/chat/stream?stream_id={session_id}.t1") as reader:
+        gate.set()
+        assert [name for _, name, _ in reader][-1] == "done"
+    sender.join()
