@@ -29,7 +29,7 @@ class UsageReport:
         turns: list[TurnRecord] = []
         other: list[tuple[str, Any]] = []
         for session in self._sessions(start_s):
-            turns += [turn for turn in session.turns if turn.started_at >= start_s]
+            turns += [turn for turn in session.turns if turn.started_at >= start_s and not turn.is_copied]
             other += [(day, entry) for day, entry in others(session) if day >= first.isoformat()]
         return {
             "total": totals(turns, [entry for _, entry in other]),

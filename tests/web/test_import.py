@@ -103,3 +103,13 @@ def test_spending_is_told_by_day_model_and_agent(live: LiveServer) -> None:
     ]
     assert len(spent["by_day"]) == len(spent["by_agent"]) == 1
     assert live.client.get("/api/usage?days=0").status == 400
+
+
+def test_a_copy_whose_original_is_gone_tells_of_no_turn(live: LiveServer) -> None:
+    session_id = live.client.new_session()
+    live.client.events(live.client.send(session_id, "hi").json["stream_id"])
+    live.client.post("/api/session/branch", {"session_id": session_id})
+    live.client.post("/api/session/delete", {"session_id": session_id})
+    live.client.post("/api/trash/purge", {"session_id": session_id})
+    spent = live.client.get("/api/usage").json
+    assert (spent["by_day"], spent["by_model"], spent["by_agent"]) == ([], [], [])
