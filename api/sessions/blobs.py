@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ TEXT_LIMIT = 256 * 1024
 UPLOAD_LIMIT = 25 * 1024 * 1024
 NAME_LIMIT = 120
 PREFIX = "blob:"
+# As many bytes as `sniff` looks at.
+SNIFFED = 12
+_GONE = "This file is not there (any more)."
 
 _ID = re.compile(r"(?:blob:)?([0-9a-f]{64})\Z")
 _NAMED = re.compile(rb"blob:([0-9a-f]{64})")
@@ -71,7 +74,15 @@ class Blobs:
         try:
             return self.path(blob_id).read_bytes()
         except OSError:
-            raise NotFound("This file is not there (any more).") from None
+            raise NotFound(_GONE) from None
+
+    def image_type(self, blob_id: str) -> str | None:
+        """The MIME type of a blob that is an image, None for a text. Raises `NotFound`."""
+        try:
+            with self.path(blob_id).open("rb") as file:
+                return sniff(file.read(SNIFFED))
+        except OSError:
+            raise NotFound(_GONE) from None
 
     def path(self, blob_id: str) -> Path:
         """Where a blob lies. Raises `NotFound` for what is no id."""
@@ -93,8 +104,7 @@ class Blobs:
             data = self.read(blob_id)
         except NotFound:
             raise InvalidRequest("An attachment is no longer there. Upload the file again.") from None
-        found = _describe(hashlib.sha256(data).hexdigest(), data, filename or "")
-        return {name: getattr(found, name) for name in Attachment.__dataclass_fields__}
+        return asdict(_describe(self.path(blob_id).name, data, filename or ""))
 
     def take_inline(self, content: Any) -> Any:
         """`content` with the images that stand in it as data addresses kept as blobs and named."""

@@ -9,7 +9,7 @@ from flask_openapi3.models.file import FileStorage
 from pydantic import BaseModel, BeforeValidator
 
 from api.errors import InvalidRequest, TooLarge
-from api.sessions.blobs import UPLOAD_LIMIT, Blobs, sniff
+from api.sessions.blobs import UPLOAD_LIMIT, Blobs
 from api.sessions.store import SessionStore
 from api.web import schemas as s
 from api.web.room import new_room
@@ -58,7 +58,7 @@ def blueprint(store: SessionStore, blobs: Blobs) -> APIBlueprint:
 
     @bp.get("/api/blob/<blob_id>", responses={200: BYTES})
     def blob(path: BlobPath) -> Response:
-        mime = sniff(blobs.read(path.blob_id))
+        mime = blobs.image_type(path.blob_id)
         response = send_file(
             blobs.path(path.blob_id),
             mimetype=mime or "application/octet-stream",
