@@ -10,8 +10,9 @@ import click
 
 from api import __version__, server
 from api.agents.embedded_install import EmbeddedInstall, InstallState, default_folder
+from api.auth.password import remove_password, set_password
 from api.errors import TalariaError, UsageError
-from api.settings import SETTINGS, Setting, environment, load
+from api.settings import LOOPBACK_HOSTS, SETTINGS, Setting, environment, load, state_folder
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 CHROMIUM = "/usr/bin/chromium"
@@ -27,6 +28,12 @@ PROGRESS_BYTES = 20_000_000
 TOKEN_WARNING = (
     "Warning: every user of this machine can read --token in the list of processes. "
     "Use --token-file or TALARIA_TOKEN."
+)
+
+
+LAN_WARNING = (
+    "Warning: without TLS, whoever shares the network can read the password and all chats. "
+    "docs/home-server.md shows how to put a proxy with TLS in front."
 )
 
 
@@ -70,6 +77,8 @@ def _serve(**flags: Any) -> None:
     settings = load(flags, environment())
     if flags["token"]:
         click.echo(TOKEN_WARNING, err=True)
+    if settings.insecure_lan and settings.host not in LOOPBACK_HOSTS:
+        click.echo(LAN_WARNING, err=True)
     sys.exit(server.serve(settings))
 
 
@@ -93,6 +102,22 @@ commands.add_command(
         help="Serve the chat (this is what happens without a command).",
     )
 )
+
+
+@commands.command()
+@click.option("--state-dir", metavar="VALUE", help="Folder that holds the conversations [TALARIA_STATE_DIR]")
+@click.option("--remove", is_flag=True, help="Forget the password; every login by it ends.")
+def password(state_dir: str | None, remove: bool) -> None:
+    """Set the password for logging in from other machines; it is asked for twice.
+
+    A running Talaria takes it at once. Logins by an older password end.
+    """
+    folder = state_folder({"state_dir": state_dir}, environment())
+    if remove:
+        click.echo("The password is removed." if remove_password(folder) else "There is no password.")
+        return
+    set_password(folder, click.prompt("New password", hide_input=True, confirmation_prompt="Once more"))
+    click.echo("The password is set.")
 
 
 @commands.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

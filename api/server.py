@@ -14,17 +14,18 @@ from typing import Any
 
 import orjson
 import psutil
+from flask import Flask
 
 from api import __version__
 from api.app import create_app
-from api.auth import token_path
+from api.auth.access import token_path
 from api.clock import Clock
 from api.concurrency import ServerLock, new_flag
 from api.errors import StorageFailed
 from api.files import make_folder, write_whole
 from api.services import Services, build
-from api.settings import Settings
-from api.web.gate import Gate
+from api.settings import LOOPBACK_HOSTS, Settings
+from api.web.gate import Gate, reach_of
 from api.web.waitress_server import WebServer
 
 log = logging.getLogger(__name__)
@@ -65,12 +66,12 @@ def serve(settings: Settings, make_services: MakeServices = build) -> int:
 
 def _serve_claimed(settings: Settings, make_services: MakeServices) -> int:
     services = make_services(settings, Clock())
-    gate = Gate(services.auth, settings.allow_hosts)
+    gate = Gate(services.auth, settings.allow_hosts, reach_of(settings))
     with ExitStack() as ending:
         ending.callback(_close, services)
         services.open()
         try:
-            server = WebServer(create_app(services, gate), settings.host, settings.port)
+            server = _listen(create_app(services, gate), settings)
         except OSError as exc:
             return _say_no_port(settings, exc)
         gate.port = server.port
@@ -78,6 +79,10 @@ def _serve_claimed(settings: Settings, make_services: MakeServices) -> int:
         ending.callback(_close, services, server)
         _run(settings, services, server)
     return EXIT_OK
+
+
+def _listen(app: Flask, settings: Settings) -> WebServer:
+    return WebServer(app, settings.host, settings.port, settings.base_path, is_proxied=settings.behind_tls)
 
 
 def _run(settings: Settings, services: Services, server: WebServer) -> None:
@@ -133,9 +138,11 @@ def _stop_on_signals(stop: Stop) -> None:
         signal.signal(number, handle)
 
 
-def address(host: str, port: int) -> str:
-    """The address of a server as a browser takes it."""
-    return f"http://{'[::1]' if host == '::1' else '127.0.0.1'}:{port}/"
+def address(host: str, port: int, base_path: str = "/") -> str:
+    """The address of a server as a browser on this machine takes it."""
+    names = {"localhost": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}
+    name = names.get(host) or (f"[{host}]" if ":" in host else host)
+    return f"http://{name}:{port}{base_path}"
 
 
 def _note_running(path: Path, settings: Settings, services: Services, port: int) -> None:
@@ -143,6 +150,7 @@ def _note_running(path: Path, settings: Settings, services: Services, port: int)
         "pid": os.getpid(),
         "host": settings.host,
         "port": port,
+        "base_path": settings.base_path,
         "boot_id": services.hub.boot_id,
         "version": __version__,
         "started_at": services.clock.now(),
@@ -152,9 +160,11 @@ def _note_running(path: Path, settings: Settings, services: Services, port: int)
 
 
 def _say_listening(settings: Settings, services: Services, port: int) -> None:
-    url = address(settings.host, port)
+    url = address(settings.host, port, settings.base_path)
     _say(f"state folder {settings.state_dir}")
     _say(f"default agent {services.agents.default}")
+    if settings.host not in LOOPBACK_HOSTS:
+        _say(f"other machines reach it on port {port} and log in with the password")
     _say(f"listening on {url}#token={services.auth.token}")
     if not settings.no_browser:
         opened = f"{url}#code={services.auth.new_code()}"
@@ -165,7 +175,7 @@ def _point_to_running(state_dir: Path, settings: Settings) -> int:
     """A second start on the same folder: say where the first one answers, and open it."""
     try:
         note = orjson.loads((state_dir / "server.json").read_bytes())
-        url = address(note["host"], note["port"])
+        url = address(note["host"], note["port"], note.get("base_path", "/"))
     except (OSError, ValueError, KeyError, TypeError):
         _say(f"Another Talaria is just starting or ending on the state folder {state_dir}.", err=True)
         return EXIT_STATE_IN_USE

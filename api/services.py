@@ -12,7 +12,9 @@ from api.agents.local_servers import LocalServers
 from api.agents.openai_chat import OpenAIAgent
 from api.agents.pool import AgentPool
 from api.agents.sidecar_process import Sidecar
-from api.auth import Auth, access_token
+from api.auth.access import Auth, access_token
+from api.auth.logins import Logins
+from api.auth.password import find_password
 from api.clock import Clock
 from api.commands.base import Registry
 from api.commands.registry import build_registry
@@ -174,10 +176,16 @@ def build(
         runner=runner,
         ops=ops,
         commands=build_registry(),
-        auth=Auth(access_token(settings), clock),
+        auth=_auth(settings, clock),
         renderings=renderings,
         rendered=RenderedTurns(renderings, hub, clock),
     )
+
+
+def _auth(settings: Settings, clock: Clock) -> Auth:
+    find_password(settings)
+    logins = Logins(settings.state_dir / "logins.json", clock)
+    return Auth(access_token(settings), lambda: find_password(settings), logins, clock)
 
 
 def _announcer(catalog: Catalog, hub: Hub[Turn]) -> Callable[[str, Session | None, Stamp | None], None]:

@@ -12,10 +12,23 @@ import platformdirs
 
 from api.errors import InvalidRequest, UsageError
 from api.files import write_whole
+from api.setting_values import (
+    as_agent,
+    as_base_path,
+    as_host,
+    as_names,
+    as_path,
+    as_port,
+    as_switch,
+    as_text,
+    as_url,
+)
 
 FILE = "settings.json"
 _SCHEMA_VERSION = 1
 FLAG, ENVIRONMENT, STORED, DEFAULT = "flag", "environment", "settings", "default"
+PASSWORD_FILE = "password"
+LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -37,98 +50,107 @@ class Setting:
     repeatable: bool = False
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("must be text")
-    return value
-
-
-def _port(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | str) or not 0 <= int(value) <= 65535:
-        raise ValueError("must be a number from 0 to 65535")
-    return int(value)
-
-
-def _switch(value: Any) -> bool:
-    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False}
-    words |= {"off": False, "": False}
-    if isinstance(value, bool):
-        return value
-    if not isinstance(value, str) or value.lower() not in words:
-        raise ValueError("must be 1 or 0")
-    return words[value.lower()]
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    names = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise ValueError("must be names with commas between them")
-    return tuple(name.strip().lower() for name in names if name.strip())
-
-
-def _path(value: Any) -> Path:
-    try:
-        return Path(_text(value)).expanduser().absolute()
-    except RuntimeError as exc:
-        raise ValueError("must be a path; the home folder in it is unknown") from exc
-
-
-def _agent(value: Any) -> str:
-    if value not in ("openai", "embedded"):
-        raise ValueError("must be openai or embedded")
-    return str(value)
-
-
-def _url(value: Any) -> str:
-    if not _text(value).startswith(("http://", "https://")):
-        raise ValueError("must begin with http:// or https://")
-    return str(value).rstrip("/")
-
-
 def _default_state_dir() -> Path:
     return Path(platformdirs.user_data_dir("talaria", appauthor=False))
 
 
 SETTINGS = (
-    Setting("host", "--host", "TALARIA_HOST", "127.0.0.1", _text, "Address to listen on (loopback only)."),
-    Setting("port", "--port", "TALARIA_PORT", 8787, _port, "Port to listen on; 0 takes any free port."),
+    Setting(
+        "host",
+        "--host",
+        "TALARIA_HOST",
+        "127.0.0.1",
+        as_host,
+        "Address to listen on; one that other machines reach needs a password and one of the next two.",
+    ),
+    Setting(
+        "behind_tls",
+        "--behind-tls",
+        None,
+        False,
+        as_switch,
+        "A reverse proxy with TLS stands in front; its `X-Forwarded-Host` counts.",
+        is_switch=True,
+    ),
+    Setting(
+        "insecure_lan",
+        "--insecure-lan",
+        None,
+        False,
+        as_switch,
+        "Do without TLS: whoever shares the network can read the password and all chats.",
+        is_switch=True,
+    ),
+    Setting("port", "--port", "TALARIA_PORT", 8787, as_port, "Port to listen on; 0 takes any free port."),
     Setting(
         "state_dir",
         "--state-dir",
         "TALARIA_STATE_DIR",
         None,
-        _path,
+        as_path,
         "Folder that holds the conversations; default: `talaria` in the platform's user data folder.",
         stored=False,
     ),
-    Setting("token_file", "--token-file", None, None, _path, "File with the access token.", stored=False),
+    Setting("token_file", "--token-file", None, None, as_path, "File with the access token.", stored=False),
     Setting(
         "token",
         "--token",
         "TALARIA_TOKEN",
         None,
-        _text,
+        as_text,
         "Access token itself (a flag is visible to other users); default: random, kept in `token`.",
         stored=False,
     ),
     Setting(
-        "no_browser", "--no-browser", "TALARIA_NO_BROWSER", False, _switch, "Open no browser.", is_switch=True
+        "password_file",
+        "--password-file",
+        None,
+        None,
+        as_path,
+        "File whose first line is the password for logging in.",
+        stored=False,
+    ),
+    Setting(
+        "password",
+        None,
+        "TALARIA_PASSWORD",
+        None,
+        as_text,
+        "Password itself; default: the one set by `python3 run.py password`, if any.",
+        stored=False,
+    ),
+    Setting(
+        "no_browser",
+        "--no-browser",
+        "TALARIA_NO_BROWSER",
+        False,
+        as_switch,
+        "Open no browser.",
+        is_switch=True,
     ),
     Setting(
         "allow_hosts",
         "--allow-host",
         "TALARIA_ALLOW_HOSTS",
         (),
-        _names,
+        as_names,
         "Further host name to answer to.",
         repeatable=True,
+    ),
+    Setting(
+        "base_path",
+        "--base-path",
+        "TALARIA_BASE_PATH",
+        "/",
+        as_base_path,
+        "Path under which a reverse proxy shows Talaria, such as `/talaria/`.",
     ),
     Setting(
         "exit_with_parent",
         "--exit-with-parent",
         "TALARIA_EXIT_WITH_PARENT",
         False,
-        _switch,
+        as_switch,
         "End when standard input closes.",
         stored=False,
         is_switch=True,
@@ -138,7 +160,7 @@ SETTINGS = (
         "--agent",
         "TALARIA_AGENT",
         None,
-        _agent,
+        as_agent,
         "Default agent; default: `openai` where an endpoint is configured, else `embedded`.",
     ),
     Setting(
@@ -146,16 +168,18 @@ SETTINGS = (
         "--openai-base-url",
         "TALARIA_OPENAI_BASE_URL",
         None,
-        _url,
+        as_url,
         "OpenAI-compatible endpoint, such as `http://127.0.0.1:11434/v1`.",
     ),
-    Setting("openai_model", "--openai-model", "TALARIA_OPENAI_MODEL", None, _text, "Model at that endpoint."),
+    Setting(
+        "openai_model", "--openai-model", "TALARIA_OPENAI_MODEL", None, as_text, "Model at that endpoint."
+    ),
     Setting(
         "openai_api_key",
         None,
         "TALARIA_OPENAI_API_KEY",
         None,
-        _text,
+        as_text,
         "Key of that endpoint; never shown, never logged.",
         stored=False,
     ),
@@ -175,8 +199,13 @@ class Settings:
     state_dir: Path
     token_file: Path | None
     token: str | None
+    password_file: Path | None
+    password: str | None
+    behind_tls: bool
+    insecure_lan: bool
     no_browser: bool
     allow_hosts: tuple[str, ...]
+    base_path: str
     exit_with_parent: bool
     agent: str | None
     openai_base_url: str | None
@@ -205,12 +234,34 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     stored = read_stored(values["state_dir"])
     values |= {row.name: _value(row, flags, environ, stored) for row in SETTINGS if row.stored}
     values["sources"] = {row.name: _source(row, flags, environ, stored) for row in SETTINGS}
-    if values["host"] not in ("127.0.0.1", "::1", "localhost"):
-        raise UsageError(f"Talaria listens on loopback addresses only, not on {values['host']!r}.")
+    _check_reach(values)
     # Without a display the only browsers are text ones, which would take the terminal over.
     has_display = sys.platform != "linux" or environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
     values["no_browser"] = values["no_browser"] or not has_display
     return Settings(**values, stored=stored)
+
+
+def state_folder(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
+    """The state folder alone, for commands that need no other setting. Raises `UsageError`."""
+    row = next(row for row in SETTINGS if row.name == "state_dir")
+    return Path(_value(row, flags, environ, {}) or _default_state_dir())
+
+
+def _check_reach(values: Mapping[str, Any]) -> None:
+    """Raises `UsageError` for an address that others can reach without the protection that it needs."""
+    host = values["host"]
+    if host in LOOPBACK_HOSTS:
+        return
+    if not (values["behind_tls"] or values["insecure_lan"]):
+        raise UsageError(
+            f"Other machines can reach {host}. Give --behind-tls where a reverse proxy with TLS stands in "
+            "front, or --insecure-lan to do without."
+        )
+    has_kept = (values["state_dir"] / PASSWORD_FILE).exists()
+    if not (values["password"] or values["password_file"] or has_kept):
+        raise UsageError(
+            f"Other machines can reach {host}, which needs a password: python3 run.py password sets one."
+        )
 
 
 def _value(
@@ -280,9 +331,22 @@ def store(settings: Settings, changes: Mapping[str, Any]) -> Mapping[str, Any]:
         if value is not None:
             _parsed_request(rows[name], value)
     kept = {n: v for n, v in {**read_stored(settings.state_dir), **changes}.items() if v is not None}
+    _check_reach_of(settings, kept)
     raw = orjson.dumps({"schema_version": _SCHEMA_VERSION, **kept}, option=orjson.OPT_INDENT_2)
     write_whole(settings.state_dir / FILE, raw)
     return kept
+
+
+def _check_reach_of(settings: Settings, kept: Mapping[str, Any]) -> None:
+    """A page must not set up a start that would refuse to listen."""
+    values = {row.name: getattr(settings, row.name) for row in SETTINGS}
+    for row in SETTINGS:
+        if is_editable(settings, row):
+            values[row.name] = row.parse(kept[row.name]) if row.name in kept else row.default
+    try:
+        _check_reach(values)
+    except UsageError as exc:
+        raise InvalidRequest(exc.message) from exc
 
 
 def is_editable(settings: Settings, row: Setting) -> bool:

@@ -73,7 +73,12 @@ def test_an_address_loses_its_last_slash(tmp_path: Path) -> None:
     [
         ({"port": "many"}, "--port"),
         ({"port": "65536"}, "--port"),
-        ({"host": "0.0.0.0"}, "0.0.0.0"),
+        ({"host": "0.0.0.0"}, "--behind-tls"),
+        ({"host": "0.0.0.0", "insecure_lan": True}, "run.py password"),
+        ({"host": "0.0.0.0", "behind_tls": True}, "run.py password"),
+        ({"host": "box.local"}, "--host"),
+        ({"base_path": "/a/../b"}, "--base-path"),
+        ({"base_path": "http://x/"}, "--base-path"),
         ({"agent": "hermit"}, "--agent"),
         ({"openai_base_url": "ftp://x"}, "--openai-base-url"),
         ({"state_dir": "~nobody-has-this-name/x"}, "--state-dir"),
@@ -100,3 +105,18 @@ def test_no_secret_in_the_repr(tmp_path: Path) -> None:
 
 def test_every_row_is_a_field() -> None:
     assert {row.name for row in SETTINGS} == set(Settings.__dataclass_fields__) - {"sources", "stored"}
+
+
+@pytest.mark.parametrize(
+    ("given", "path"), [("/", "/"), ("", "/"), ("chat", "/chat/"), ("/a//b", "/a/b/"), ("/a/b/", "/a/b/")]
+)
+def test_a_base_path_has_slashes_at_both_ends(tmp_path: Path, given: str, path: str) -> None:
+    assert loaded(tmp_path, base_path=given).base_path == path
+
+
+@pytest.mark.parametrize("transport", ["behind_tls", "insecure_lan"])
+def test_other_machines_are_served_with_a_password_and_a_word_on_tls(tmp_path: Path, transport: str) -> None:
+    environ = {"TALARIA_PASSWORD": "correct horse"}
+    assert loaded(tmp_path, environ, host="0.0.0.0", **{transport: True}).host == "0.0.0.0"
+    (tmp_path / "password").write_text("hash")
+    assert loaded(tmp_path, host="::", **{transport: True}).host == "::"

@@ -1,11 +1,14 @@
 """Who may ask at all: host, origin, token and kind of body are checked before any view."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from flask import Response, request
+from flask import Response, redirect, request
+from werkzeug.wrappers import Response as BaseResponse
 
-from api.auth import Auth
+from api.auth.access import Auth
 from api.errors import (
     Forbidden,
     InvalidRequest,
@@ -15,7 +18,7 @@ from api.errors import (
     UnsupportedMediaType,
 )
 from api.sessions.blobs import UPLOAD_LIMIT
-from api.settings import LOOPBACK_NAMES
+from api.settings import LOOPBACK_HOSTS, LOOPBACK_NAMES, Settings
 
 JSON_LIMIT = 2 * 1024 * 1024
 # What a form has beside its file: names, boundaries.
@@ -50,17 +53,36 @@ HEADERS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Who reaches this server: other machines by its addresses, a reverse proxy in front."""
+
+    takes_addresses: bool = False
+    is_proxied: bool = False
+
+
+LOOPBACK = Reach()
+
+
+def reach_of(settings: Settings) -> Reach:
+    return Reach(settings.host not in LOOPBACK_HOSTS, settings.behind_tls)
+
+
 class Gate:
     """The checks of one server. `port` is known once the server is bound."""
 
-    def __init__(self, auth: Auth, allowed_names: Sequence[str]) -> None:
+    def __init__(self, auth: Auth, allowed_names: Sequence[str], reach: Reach = LOOPBACK) -> None:
         self._auth = auth
         self._names = frozenset(allowed_names)
+        self._reach = reach
         self.port = 0
 
-    def check(self) -> None:
+    def check(self) -> BaseResponse | None:
         """Raise the first refusal that fits: host, origin, token, address, method, then the body."""
         self._check_host()
+        if request.method in _SAFE and not request.environ.get("PATH_INFO"):
+            # A base path without its last slash: the page would look for its parts one level too high.
+            return redirect(f"{request.script_root}/")
         if request.method not in _SAFE:
             self._check_origin()
         if request.endpoint not in PUBLIC:
@@ -69,6 +91,7 @@ class Gate:
             raise request.routing_exception
         if request.method not in _SAFE and request.method != "OPTIONS":
             self._check_body()
+        return None
 
     def add_headers(self, response: Response) -> Response:
         for name, value in HEADERS.items():
@@ -77,9 +100,15 @@ class Gate:
         return response
 
     def _check_host(self) -> None:
-        # waitress joins doubled headers with a comma, which no allowed name has.
-        if not self.knows(request.environ.get("HTTP_HOST", "")):
+        # waitress joins doubled headers with a comma, which no allowed name has. What a proxy forwards
+        # does not replace the Host: a page of another site can forge the one, never the other.
+        if not (self.knows(request.environ.get("HTTP_HOST", "")) and self.knows(self._shown_host())):
             raise UnknownHost()
+
+    def _shown_host(self) -> str:
+        """The host that the browser shows: what the proxy in front says, where there is one."""
+        host = str(request.environ.get("HTTP_HOST", ""))
+        return request.headers.get("X-Forwarded-Host", host) if self._reach.is_proxied else host
 
     def knows(self, host: str) -> bool:
         """Whether `host`, as a Host header has it, names this server."""
@@ -87,8 +116,11 @@ class Gate:
         name, _, port = host.rpartition(":")
         if host in self._names or (port.isdigit() and name in self._names):
             return True
-        allowed = {f"{loopback}:{self.port}" for loopback in LOOPBACK_NAMES}
-        return host in allowed or (self.port == 80 and host in LOOPBACK_NAMES)
+        if not name or not port.isdigit():
+            name, port = host, "80"
+        if port != str(self.port):
+            return False
+        return name in LOOPBACK_NAMES or (self._reach.takes_addresses and _is_address(name))
 
     def _check_origin(self) -> None:
         if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
@@ -100,16 +132,12 @@ class Gate:
             parts = urlsplit(origin)
         except ValueError:
             raise Forbidden() from None
-        if (
-            parts.scheme not in ("http", "https")
-            or parts.netloc.lower() != request.environ["HTTP_HOST"].lower()
-        ):
+        if parts.scheme not in ("http", "https") or parts.netloc.lower() != self._shown_host().lower():
             raise Forbidden()
 
     def has_token(self) -> bool:
-        """Whether the request carries the access token."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self._auth.accepts(token.strip())
+        """Whether the request carries the access token, or that of a login."""
+        return self._auth.accepts(bearer())
 
     def _check_token(self) -> None:
         if self.has_token():
@@ -135,3 +163,18 @@ class Gate:
             raise UnsupportedMediaType("Send a form with the file, as multipart/form-data.")
         if (request.content_length or 0) > UPLOAD_LIMIT + FORM_EXTRA:
             raise TooLarge(f"The file is larger than {UPLOAD_LIMIT // 1024 // 1024} MB.")
+
+
+def bearer() -> str:
+    """The token that the request carries; empty without one."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _is_address(name: str) -> bool:
+    """Whether a host is an IP address: nobody else's name can be made to lead to one."""
+    try:
+        address = ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
+    except ValueError:
+        return False
+    return not address.is_unspecified and (address.version == 4) != name.startswith("[")

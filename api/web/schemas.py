@@ -323,11 +323,21 @@ class ModelsAnswer(BaseModel):
 
 
 class LoginBody(Body):
-    code: Annotated[str, Field(min_length=1, max_length=200)]
+    """A code that the server gave out, or the password."""
+
+    code: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    password: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
 
 
 class LoginAnswer(BaseModel):
     token: str
+
+
+class LogoutAnswer(BaseModel):
+    """`ended` is False for the access token, which stays good."""
+
+    ok: bool
+    ended: bool
 
 
 class AuthStatusAnswer(BaseModel):

@@ -10,7 +10,7 @@ from api.settings import SETTINGS, Setting, Settings, is_editable, read_stored, 
 from api.web.room import new_room
 
 # Of these only that they are set is told.
-SECRETS = frozenset({"token", "openai_api_key"})
+SECRETS = frozenset({"token", "password", "openai_api_key"})
 
 
 class SettingRow(BaseModel):

@@ -17,7 +17,9 @@ OUTPUT_HIGH_WATERMARK = 256 * 1024
 class WebServer:
     """A bound port. Raises `OSError` where it cannot be had."""
 
-    def __init__(self, app: Flask, host: str, port: int) -> None:
+    def __init__(
+        self, app: Flask, host: str, port: int, base_path: str = "/", *, is_proxied: bool = False
+    ) -> None:
         server = create_server(
             app,
             host=host,
@@ -28,7 +30,9 @@ class WebServer:
             outbuf_high_watermark=OUTPUT_HIGH_WATERMARK,
             max_request_body_size=BODY_LIMIT,
             ident="Talaria",
-            clear_untrusted_proxy_headers=True,
+            url_prefix=base_path.rstrip("/"),
+            # The gate reads the one that counts, and only where a proxy is configured.
+            clear_untrusted_proxy_headers=not is_proxied,
         )
         # The stubs know only what every kind of waitress server has.
         self._server = cast("Any", server)

@@ -1,7 +1,7 @@
 /** Joins the parts of the page and starts them. */
 
 import { createAnnouncer } from "./announcer.js";
-import { enter, logIn, refuse, watchOtherTabs } from "./auth.js";
+import { enterTyped, logIn, logOut, refuse, watchOtherTabs } from "./auth.js";
 import { createComposer } from "./composer.js";
 import { createConnecting } from "./connecting.js";
 import { keepDrafts } from "./drafts.js";
@@ -35,7 +35,8 @@ const connecting = createConnecting(store, server, sessions, sending, models);
 const events = createEvents(store, server, sessions, models);
 
 const act = {
-  enter: (token) => begin(enter(store, token)),
+  enter: async (typed) => begin(await enterTyped(store, server, typed)),
+  logOut: () => logOut(server),
   newChat,
   drawer: (isOpen) => dispatch({ type: "drawer", isOpen }),
   moreSessions: () => sessions.readList(true),

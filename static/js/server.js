@@ -65,7 +65,9 @@ export function createServer(getToken, onUnauthorized) {
   const get = (path, query) => json("GET", address(path, query));
   const post = (path, body) => json("POST", path, body);
   return {
-    login: (code) => post("api/auth/login", { code }),
+    login: (proof) => post("api/auth/login", proof),
+    logout: () => post("api/auth/logout", {}),
+    authStatus: () => get("api/auth/status"),
     commands: () => get("api/commands"),
     models: () => get("api/models"),
     chooseDefault: (choice) => post("api/default-model", choice),

@@ -38,10 +38,11 @@ class Served:
     state_dir: Path
     port: int
     token: str
+    path: str = "/"
 
     @property
     def base(self) -> str:
-        return f"http://127.0.0.1:{self.port}/"
+        return f"http://127.0.0.1:{self.port}{self.path}"
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         self.process.send_signal(how)
@@ -56,8 +57,8 @@ def serve(state_dir: Path, *flags: str, port: int = 0) -> Served:
     process = subprocess.Popen([*words, *flags], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     for line in process.stdout:
-        if found := re.match(r"listening on http://127\.0\.0\.1:(\d+)/#token=(\S+)", line):
-            return Served(process, state_dir, int(found[1]), found[2])
+        if found := re.match(r"listening on http://127\.0\.0\.1:(\d+)(/\S*)#token=(\S+)", line):
+            return Served(process, state_dir, int(found[1]), found[3], found[2])
     raise AssertionError("the server did not start")
 
 

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import BrowserContext, Route, expect
 
-from tests.page.conftest import Chat, Served
+from api.auth.password import set_password
+from tests.fake_openai import FakeOpenAI
+from tests.page.conftest import Chat, Served, serve
 
 
 def test_the_token_is_taken_from_the_address_and_kept(new_chat: Callable[[], Chat], served: Served) -> None:
@@ -65,3 +68,36 @@ def test_the_form_fits_a_phone(new_chat: Callable[[], Chat], served: Served) -> 
     chat.page.goto(served.base)
     for part in ("#login-form", "#login-token"):
         expect(chat.page.locator(part)).to_be_in_viewport(ratio=1)
+
+
+def test_a_password_opens_the_page_until_the_logout(
+    context: BrowserContext, fake: FakeOpenAI, tmp_path: Path
+) -> None:
+    set_password(tmp_path, "correct horse")
+    served = serve(
+        tmp_path, "--base-path", "/chat", "--openai-base-url", fake.base_url, "--openai-model", "m"
+    )
+    page = context.new_page()
+    page.goto(served.base.rstrip("/"))
+    field = page.get_by_label("password")
+    for typed, problem in (("wrong horse", "not the password"), ("wrong", "printed")):
+        field.fill(typed)
+        field.press("Enter")
+        expect(page.locator("#login-problem")).to_contain_text(problem)
+    field.fill("correct horse")
+    field.press("Enter")
+    expect(page.locator("#app")).to_be_visible()
+    chat = Chat(page, served)
+    chat.send("Hello")
+    chat.replied("You said: Hello")
+    page.reload()
+    chat.replied("You said: Hello")
+    page.get_by_role("button", name="Log out").click()
+    expect(field).to_be_visible()
+    page.reload()
+    expect(field).to_be_visible()
+    field.fill(served.token)
+    field.press("Enter")
+    expect(page.locator("#app")).to_be_visible()
+    expect(page.get_by_role("button", name="Log out")).to_be_hidden()
+    served.stop()

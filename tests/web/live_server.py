@@ -2,7 +2,7 @@
 
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from api.app import create_app
 from api.clock import Clock
 from api.services import MakeAgents, Services, build
 from api.settings import load
-from api.web.gate import Gate
+from api.web.gate import Gate, reach_of
 from api.web.waitress_server import WebServer
 from tests.scripted_agent import ScriptedAgent
 from tests.sse_reader import SseReader
@@ -111,16 +111,21 @@ class LiveServer:
 
 
 @contextmanager
-def live_server(state_dir: Path, make_agents: MakeAgents | None = None, **flags: Any) -> Iterator[LiveServer]:
+def live_server(
+    state_dir: Path,
+    make_agents: MakeAgents | None = None,
+    environ: Mapping[str, str] | None = None,
+    **flags: Any,
+) -> Iterator[LiveServer]:
     """A server with a scripted agent, or with the agents that `make_agents` gives."""
     agent = ScriptedAgent()
     flags = {"state_dir": str(state_dir), "token": TOKEN, "port": 0, **flags}
-    settings = load(flags, {})
+    settings = load(flags, environ or {})
     services = build(settings, Clock(), make_agents or (lambda *_given: {"embedded": agent}))
     services.open()
-    gate = Gate(services.auth, settings.allow_hosts)
+    gate = Gate(services.auth, settings.allow_hosts, reach_of(settings))
     app = create_app(services, gate)
-    server = WebServer(app, settings.host, settings.port)
+    server = WebServer(app, settings.host, settings.port, settings.base_path, is_proxied=settings.behind_tls)
     gate.port = server.port
     services.start()
     services.workers.spawn("listener", server.run)

@@ -51,3 +51,15 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(tmp_path: Path, body: 
         answer = live.client.post("/api/settings", body)
         assert (answer.status, answer.json["code"]) == (400, "invalid_request")
     assert not (tmp_path / "settings.json").exists()
+
+
+def test_a_start_that_would_be_refused_is_not_set_up(tmp_path: Path) -> None:
+    with live_server(tmp_path) as live:
+        for body in ({"host": "0.0.0.0"}, {"host": "0.0.0.0", "insecure_lan": True}):
+            answer = live.client.post("/api/settings", body)
+            assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+    assert not (tmp_path / "settings.json").exists()
+    with live_server(tmp_path, environ={"TALARIA_PASSWORD": "correct horse"}) as live:
+        assert live.client.post("/api/settings", {"host": "0.0.0.0", "insecure_lan": True}).status == 200
+        found = rows(live.client)["password"]
+        assert (found["value"], found["source"]) == (True, "environment")

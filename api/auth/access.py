@@ -1,10 +1,14 @@
-"""Who may ask: the access token, codes that open a browser, and tickets for one address."""
+"""Who may ask: the access token, logins, codes that open a browser, and tickets for one address."""
 
 import hmac
+import math
 import secrets
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
+from api.auth.logins import Logins
+from api.auth.password import Password
 from api.clock import Clock
 from api.concurrency import new_lock
 from api.errors import RateLimited, Unauthorized, UsageError
@@ -14,26 +18,56 @@ from api.settings import Settings
 CODE_S = 60.0
 TICKET_S = 60.0
 LOGINS_A_MINUTE = 5
+MINUTE_S = 60.0
 
 
 class Auth:
-    """The access token of this server and what is given out for it. Times in monotonic seconds."""
+    """The access token of this server, the password, and what is given out for them.
 
-    def __init__(self, token: str, clock: Clock) -> None:
+    `password` finds the one that counts at this moment. Times in monotonic seconds.
+    """
+
+    def __init__(
+        self, token: str, password: Callable[[], Password | None], logins: Logins, clock: Clock
+    ) -> None:
         self._token = token
+        self._password = password
+        self._logins = logins
         self._clock = clock
         self._lock = new_lock()
         self._codes: dict[str, float] = {}
         self._tickets: dict[str, tuple[str, float]] = {}
-        self._logins: deque[float] = deque()
+        self._tries: deque[float] = deque()
 
     @property
     def token(self) -> str:
         return self._token
 
     def accepts(self, token: str) -> bool:
-        """Whether `token` is the access token; takes as long for any other."""
-        return hmac.compare_digest(token.encode(errors="replace"), self._token.encode())
+        """Whether `token` is the access token, or that of a login."""
+        if hmac.compare_digest(token.encode(errors="replace"), self._token.encode()):
+            return True
+        password = self._password() if token else None
+        return password is not None and self._logins.accepts(token, password.key)
+
+    @property
+    def has_password(self) -> bool:
+        return self._password() is not None
+
+    def log_in(self, text: str) -> str:
+        """A token for the password, good until its logout. Raises `Unauthorized`, `RateLimited`."""
+        self._count_try()
+        password = self._password()
+        if password is None:
+            raise Unauthorized("No password is set here. Use the access token.")
+        if not password.matches(text):
+            raise Unauthorized("This is not the password.")
+        return self._logins.new(password.key)
+
+    def log_out(self, token: str) -> bool:
+        """End the login of this token; False for the access token, which stays."""
+        password = self._password()
+        return password is not None and self._logins.end(token, password.key)
 
     def new_code(self) -> str:
         """A code that opens one browser, once and within a minute: it may be seen on a command line."""
@@ -44,17 +78,21 @@ class Auth:
 
     def redeem(self, code: str) -> str:
         """The access token for a code. Raises `Unauthorized`, `RateLimited`."""
-        now = self._clock.monotonic()
+        self._count_try()
         with self._lock:
-            while self._logins and self._logins[0] <= now - 60:
-                self._logins.popleft()
-            if len(self._logins) >= LOGINS_A_MINUTE:
-                raise RateLimited(retry_after_s=60)
-            self._logins.append(now)
             ends = self._codes.pop(code, None)
-        if ends is None or ends < now:
+        if ends is None or ends < self._clock.monotonic():
             raise Unauthorized("This code is used up or too old. Open the printed address instead.")
         return self._token
+
+    def _count_try(self) -> None:
+        now = self._clock.monotonic()
+        with self._lock:
+            while self._tries and self._tries[0] <= now - MINUTE_S:
+                self._tries.popleft()
+            if len(self._tries) >= LOGINS_A_MINUTE:
+                raise RateLimited(retry_after_s=max(1, math.ceil(self._tries[0] + MINUTE_S - now)))
+            self._tries.append(now)
 
     def new_ticket(self, path: str) -> str:
         """A ticket for GET of one path, for what cannot send a header; good for a minute."""

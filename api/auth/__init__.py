@@ -1,0 +1,1 @@
+"""Who may ask: the access token, the password and its logins, codes and tickets."""

@@ -1,0 +1,69 @@
+"""What the value of a setting may be: each function takes it as it was written and raises `ValueError`."""
+
+import re
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+
+def as_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be text")
+    return value
+
+
+def as_port(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str) or not 0 <= int(value) <= 65535:
+        raise ValueError("must be a number from 0 to 65535")
+    return int(value)
+
+
+def as_switch(value: Any) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False}
+    words |= {"off": False, "": False}
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or value.lower() not in words:
+        raise ValueError("must be 1 or 0")
+    return words[value.lower()]
+
+
+def as_names(value: Any) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ValueError("must be names with commas between them")
+    return tuple(name.strip().lower() for name in names if name.strip())
+
+
+def as_path(value: Any) -> Path:
+    try:
+        return Path(as_text(value)).expanduser().absolute()
+    except RuntimeError as exc:
+        raise ValueError("must be a path; the home folder in it is unknown") from exc
+
+
+def as_agent(value: Any) -> str:
+    if value not in ("openai", "embedded"):
+        raise ValueError("must be openai or embedded")
+    return str(value)
+
+
+def as_url(value: Any) -> str:
+    if not as_text(value).startswith(("http://", "https://")):
+        raise ValueError("must begin with http:// or https://")
+    return str(value).rstrip("/")
+
+
+def as_host(value: Any) -> str:
+    host = as_text(value).strip()
+    try:
+        return host if host == "localhost" else str(ip_address(host))
+    except ValueError as exc:
+        raise ValueError(f"must be an IP address, not {host!r}") from exc
+
+
+def as_base_path(value: Any) -> str:
+    parts = [part for part in as_text(value).split("/") if part]
+    if not all(re.fullmatch(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*", part) for part in parts):
+        raise ValueError("must be a path of letters and digits, such as /talaria/")
+    return "/".join(("", *parts, ""))
