@@ -9,8 +9,12 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Token, _TokenType
 from pygments.util import ClassNotFound
 
+from api.clock import Clock
+
 # Longer code is shown without colours: they would hold up the end of a reply.
 HIGHLIGHT_LIMIT = 64 * 1024
+# What looks like code but is not, such as a thousand openings of a text, can cost a lexer minutes.
+PATIENCE_S = 1.0
 CLASSES = {
     Token.Comment: "hl-c",
     Token.Keyword: "hl-k",
@@ -28,6 +32,7 @@ CLASSES = {
     Token.Generic.Heading: "hl-f",
     Token.Generic.Subheading: "hl-f",
 }
+_CLOCK = Clock()
 # A carriage return stands for itself only as a reference: readers of HTML make a line feed of a bare one.
 CARRIAGE_RETURN = "&#13;"
 
@@ -70,7 +75,10 @@ def highlight(code: str, language: str) -> str:
     # Rules for whole lines want the end of the last one too.
     whole = code + "\n"
     runs: list[tuple[str, list[str]]] = []
+    until = _CLOCK.monotonic() + PATIENCE_S
     for kind, text in lexer.get_tokens(whole.replace("\r\n", "\n").replace("\r", "\n")):
+        if _CLOCK.monotonic() > until:
+            return escape(code)
         name = _class(kind)
         if runs and runs[-1][0] == name:
             runs[-1][1].append(text)

@@ -1,12 +1,14 @@
 """Whole texts as safe HTML: what is shown, what leads somewhere, what stays as it was written."""
 
 import re
+import time
 from html import unescape
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from api.render.code import highlight
 from api.render.document import Renderer
 
 RENDERER = Renderer()
@@ -47,6 +49,13 @@ def test_inline_code_is_shown_exactly(code: str) -> None:
 )
 def test_highlighting_changes_no_character(code: str, language: str) -> None:
     assert code_of(f"~~~{language}\n{code}\n~~~") == code
+
+
+@pytest.mark.parametrize(("language", "code"), [("perl", "s{" * 30_000), ("java", "a " * 30_000)])
+def test_code_that_its_lexer_cannot_cope_with_is_shown_without_colours(language: str, code: str) -> None:
+    begun = time.monotonic()
+    assert highlight(code, language) == code
+    assert time.monotonic() - begun < 10
 
 
 def test_known_languages_have_classes_and_no_styles() -> None:
