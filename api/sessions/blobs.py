@@ -62,10 +62,10 @@ class Blobs:
         digest = hashlib.sha256(data).hexdigest()
         attachment = _describe(digest, data, filename)
         path = self._folder / digest
-        if path.exists():
+        try:
             # It counts as new, so that it stays until something names it.
             os.utime(path)
-        else:
+        except FileNotFoundError:
             files.write_whole(path, data)
         return attachment
 

@@ -4,11 +4,13 @@ import base64
 import hashlib
 import os
 import threading
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from api.sessions.blobs import Blobs
 from tests.web.live_server import Answer, Client, LiveServer
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(50))
@@ -228,3 +230,19 @@ def test_an_erased_message_takes_its_file_along_unless_another_names_it(live: Li
     ask(live, session_id, "one", attachments=images[:1])
     client.post("/api/session/erase", {"session_id": session_id, "message_id": 1})
     assert {f"blob:{path.name}" for path in folder.iterdir()} == {images[0]["id"]}
+
+
+def test_a_file_that_is_removed_while_it_comes_again_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs, utime = Blobs(tmp_path), os.utime
+    kept = blobs.put(b"hello")
+
+    def late(path: Path) -> None:
+        monkeypatch.undo()
+        blobs.drop([kept.id])
+        utime(path)
+
+    monkeypatch.setattr(os, "utime", late)
+    blobs.put(b"hello")
+    assert blobs.read(kept.id) == b"hello"
