@@ -21,9 +21,12 @@ def fit(messages: Messages, limit_tokens: int | None) -> Messages:
         return messages
     room = limit_tokens * (1 - REPLY_SHARE)
     head, turns = _turns(messages)
-    while len(turns) > 1 and _tokens(head) + sum(map(_tokens, turns)) > room:
-        turns = turns[1:]
-    return _joined(head, turns)
+    sizes = [_tokens(turn) for turn in turns]
+    needed, first = _tokens(head) + sum(sizes), 0
+    while first < len(turns) - 1 and needed > room:
+        needed -= sizes[first]
+        first += 1
+    return _joined(head, turns[first:])
 
 
 def newer_half(messages: Messages) -> Messages | None:
