@@ -2,7 +2,12 @@
 
 import secrets
 import time
-from datetime import datetime
+from datetime import date, datetime
+
+
+def day_of(time_s: float) -> date:
+    """The day of a wall time on this machine."""
+    return datetime.fromtimestamp(time_s).date()
 
 
 class Clock:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from api.clock import Clock
+from api.clock import Clock, day_of
 from api.errors import TalariaError
 from api.sessions.catalog import Catalog
 from api.sessions.model import Session, TurnRecord
@@ -23,7 +23,7 @@ class UsageReport:
 
     def last(self, days: int) -> dict[str, Any]:
         """Sums over today and the days before it, `days` in all, in this machine's time zone."""
-        today = datetime.fromtimestamp(self._clock.now()).date()
+        today = day_of(self._clock.now())
         first = today - timedelta(days=days - 1)
         start_s = datetime.combine(first, datetime.min.time()).timestamp()
         turns: list[TurnRecord] = []
@@ -50,15 +50,11 @@ class UsageReport:
 def _by_day(turns: Iterable[TurnRecord], other: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
     days: dict[str, list[TurnRecord]] = {day: [] for day, _ in other}
     for turn in turns:
-        days.setdefault(_day(turn).isoformat(), []).append(turn)
+        days.setdefault(day_of(turn.started_at).isoformat(), []).append(turn)
     return [
         {"day": day, **totals(days[day], [entry for its_day, entry in other if its_day == day])}
         for day in sorted(days)
     ]
-
-
-def _day(turn: TurnRecord) -> date:
-    return datetime.fromtimestamp(turn.started_at).date()
 
 
 def _grouped(

@@ -2,12 +2,11 @@
 
 import logging
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from api.agents.base import Agent, RunRequest, Stop
 from api.agents.pool import AgentPool
-from api.clock import Clock
+from api.clock import Clock, day_of
 from api.concurrency import Workers, new_lock
 from api.errors import TalariaError
 from api.events import Event
@@ -95,7 +94,7 @@ class TitleMaker:
         return turn.text, turn.usage
 
     def _keep(self, asked: Session, title: str, usage: Mapping[str, Any] | None) -> None:
-        day = datetime.fromtimestamp(self._clock.now()).date().isoformat()
+        day = day_of(self._clock.now()).isoformat()
         with self._store.edit(asked.session_id) as session:
             note_other(session, "title", day, usage)
             is_ours = session.title_source == "auto" and session.title == asked.title
