@@ -63,6 +63,10 @@ class TurnFrames:
     def snapshot(self, turn: Turn, seq: int) -> Mapping[str, Any]:
         return {"seq": seq, **turn.snapshot()}
 
+    def places(self, stream_id: str) -> Mapping[str, Any]:
+        """What a frame of a stream says of where it belongs; a reader of one turn knows."""
+        return {}
+
 
 class AllFrames(TurnFrames):
     """The events of everything, numbered by this process, with their places."""
@@ -71,9 +75,12 @@ class AllFrames(TurnFrames):
         self._boot_id = boot_id
 
     def show(self, published: Published) -> Iterator[bytes]:
-        places = {**places_of(published), "seq": published.seq}
+        places = {"session_id": published.session_id, "stream_id": published.stream_id, "seq": published.seq}
         data = {**published.event.data, **places}
         yield frame(published.event.type, data, f"{self._boot_id}:{published.number}")
+
+    def places(self, stream_id: str) -> Mapping[str, Any]:
+        return {"session_id": stream_id.rpartition(".")[0], "stream_id": stream_id}
 
 
 class HtmlFrames:
@@ -87,14 +94,13 @@ class HtmlFrames:
         self._plain = plain
         self._turns = turns
         self._readings: dict[str, Reading] = {}
-        self._has_places = isinstance(plain, AllFrames)
 
     def show(self, published: Published) -> Iterator[bytes]:
         if published.stream_id is None or published.seq is None:
             yield from self._plain.show(published)
             return
         reading = self._reading(published.stream_id, published.seq)
-        places = places_of(published) if self._has_places else {}
+        places = self._plain.places(published.stream_id)
         yield from _html_frames(reading.take(published.seq, published.event), places)
         yield from self._plain.show(self._with_html(published))
         if published.event.type in TERMINAL:
@@ -104,9 +110,7 @@ class HtmlFrames:
 
     def idle(self) -> Iterator[bytes]:
         for stream_id, reading in self._readings.items():
-            session_id = stream_id.rpartition(".")[0]
-            places = {"session_id": session_id, "stream_id": stream_id} if self._has_places else {}
-            yield from _html_frames(reading.news(), places)
+            yield from _html_frames(reading.news(), self._plain.places(stream_id))
 
     def patience_s(self) -> float:
         waits = [reading.wait_s() for reading in self._readings.values()]
@@ -138,11 +142,7 @@ class HtmlFrames:
         return Event(event.type, {**event.data, "user_message": {**user, "html": html}})
 
 
-def places_of(published: Published) -> dict[str, Any]:
-    return {"session_id": published.session_id, "stream_id": published.stream_id}
-
-
-def _html_frames(changes: Iterable[HtmlChange], places: dict[str, Any]) -> Iterator[bytes]:
+def _html_frames(changes: Iterable[HtmlChange], places: Mapping[str, Any]) -> Iterator[bytes]:
     for change in changes:
         data = {"block": change.block, "html": change.html, "final": change.final, "append": change.append}
-        yield frame("html", data | places)
+        yield frame("html", {**data, **places})
