@@ -1,6 +1,7 @@
 """Text and JSON that come from outside: read tolerantly, kept as valid Unicode that can be saved again."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -30,7 +31,15 @@ def read_json(text: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return _read_leniently(text)
+        return _read_slowly(text, strict=False, constant=_nothing)
+
+
+def read_strict_json(raw: bytes) -> Any:
+    """The value in `raw`, which must be JSON; its strings are made valid. Raises `ValueError`."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return clean_json(_read_slowly(raw, strict=True, constant=_refuse))
 
 
 def is_deeper(value: Any, limit: int) -> bool:
@@ -83,9 +92,10 @@ def _clean(value: Any, levels: int) -> Any:
     return [_clean(item, levels - 1) for item in value]
 
 
-def _read_leniently(text: str) -> Any:
+def _read_slowly(text: str | bytes, strict: bool, constant: Callable[[str], None]) -> Any:
+    """What the standard reader makes of a text: it takes escaped lone surrogates."""
     try:
-        return json.loads(text, strict=False, parse_int=_whole, parse_constant=_nothing)
+        return json.loads(text, strict=strict, parse_int=_whole, parse_constant=constant)
     except RecursionError:
         raise ValueError("the value is nested too deep") from None
 
@@ -93,6 +103,10 @@ def _read_leniently(text: str) -> Any:
 def _whole(digits: str) -> int | float:
     """A whole number as orjson gives it: beyond 64 bits a float."""
     return int(digits) if len(digits) <= 18 else float(digits)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _nothing(_name: str) -> None:

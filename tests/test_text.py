@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.text import MAX_NESTING, TextJoiner, clean_json, read_json, valid_unicode
+from api.text import MAX_NESTING, TextJoiner, clean_json, read_json, read_strict_json, valid_unicode
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -76,3 +76,21 @@ def test_what_orjson_refuses_is_read_as_far_as_it_can_be_saved(text: str, expect
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         read_json(text)
+
+
+@pytest.mark.parametrize(
+    "bad", [b'{"k": NaN}', b'{"k": "\\ud800", "n": Infinity}', b'"a\nb"', b'"\xff"', b"{"]
+)
+def test_a_strict_reader_takes_json_only(bad: bytes) -> None:
+    with pytest.raises(ValueError):
+        read_strict_json(bad)
+
+
+def test_a_strict_reader_gives_what_can_be_saved() -> None:
+    value = read_strict_json(b'{"k": "\\ud800", "n": 123456789012345678901234567890}')
+    assert orjson.loads(orjson.dumps(value)) == {"k": "\ufffd", "n": 1.2345678901234568e29}
+
+
+def test_a_strict_reader_refuses_what_is_nested_without_end() -> None:
+    with pytest.raises(ValueError, match="too deep"):
+        read_strict_json(b'["\\ud800",' + b"[" * 100_000 + b"]" * 100_001)

@@ -1,13 +1,12 @@
-"""Reads JSON bodies: orjson, and a second, bounded reader for what orjson refuses."""
+"""Reads and writes the JSON of HTTP bodies."""
 
-import json
 from typing import Any
 
 import orjson
 from flask.json.provider import JSONProvider
 
 from api.errors import InvalidRequest
-from api.text import clean_json, is_deeper
+from api.text import is_deeper, read_strict_json
 
 DEPTH_LIMIT = 100
 
@@ -17,24 +16,12 @@ def read_json(raw: bytes) -> Any:
     if not raw:
         raise InvalidRequest("The body is empty. Send a JSON object.")
     try:
-        value = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        value = _read_slowly(raw)
+        value = read_strict_json(raw)
+    except ValueError as exc:
+        raise InvalidRequest("The body is no valid JSON.") from exc
     if is_deeper(value, DEPTH_LIMIT):
         raise InvalidRequest(f"The body is nested deeper than {DEPTH_LIMIT} levels.")
     return value
-
-
-def _read_slowly(raw: bytes) -> Any:
-    """What the standard reader makes of it: it takes escaped lone surrogates, which become U+FFFD."""
-    try:
-        return clean_json(json.loads(raw, parse_constant=_refuse))
-    except (ValueError, RecursionError) as exc:
-        raise InvalidRequest("The body is no valid JSON.") from exc
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(name)
 
 
 class OrjsonProvider(JSONProvider):
