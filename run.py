@@ -26,7 +26,7 @@ EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
 MB = 1024 * 1024
 ROOM_MB = {"core": 150, "test": 450}
-DOWNLOAD_MB = {"core": 9, "test": 90}
+DOWNLOAD_MB = {"core": 11, "test": 90}
 NO_ROOM_SIGNS = ("No space left on device", "[Errno 28]", "Disk quota exceeded")
 NO_NETWORK_SIGNS = (
     "after connection broken",
