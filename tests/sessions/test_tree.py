@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from api.errors import InvalidRequest, NothingToRedo, NothingToUndo
 from api.sessions import tree
 from api.sessions.codec import decode, encode
+from api.sessions.copying import copy_line, copy_whole
 from api.sessions.model import Session
 
 
@@ -111,7 +112,7 @@ def test_truncate_is_undone_by_redo_turn_by_turn() -> None:
 
 
 class TreeMachine(RuleBasedStateMachine):
-    """Sends, undos, redos, edits, regenerates and selects against a plain list of what must be shown."""
+    """Sends, undos, redos, edits, regenerates, selects, copies: against a plain list of what must be shown."""
 
     @initialize()
     def begin(self) -> None:
@@ -180,6 +181,23 @@ class TreeMachine(RuleBasedStateMachine):
         tree.select(self.session, own)
         if other != own:
             self.undone = []
+
+    @precondition(lambda self: self.shown)
+    @rule(data=st.data())
+    def branch(self, data: st.DataObject) -> None:
+        place = data.draw(st.integers(0, len(self.shown) - 1))
+        twin = copy_line(self.session, "twin", self.session.line()[place].id, 1.0)
+        assert said(twin) == self.shown[: place + 1]
+        send(twin, "own", "reply")
+
+    @rule()
+    def go_on_in_a_duplicate(self) -> None:
+        twin = copy_whole(self.session, "twin", 1.0)
+        assert decode(encode(twin)) == twin
+        while self.undone and twin.redo:
+            tree.redo(twin)
+        assert said(twin) == self.shown + [text for turn in reversed(self.undone) for text in turn]
+        self.session = copy_whole(self.session, "twin", 1.0)
 
     @rule()
     def reopen(self) -> None:
