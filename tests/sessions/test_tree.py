@@ -112,7 +112,7 @@ def test_truncate_is_undone_by_redo_turn_by_turn() -> None:
 
 
 class TreeMachine(RuleBasedStateMachine):
-    """Sends, undos, redos, edits, regenerates, selects, copies: against a plain list of what must be shown."""
+    """Sends, undos, redos, edits, variants and copies against a plain list of what must be shown."""
 
     @initialize()
     def begin(self) -> None:
