@@ -150,7 +150,7 @@ def test_the_dialog_fits_a_phone(new_chat: Callable[[], Chat]) -> None:
     chat.open()
     found(chat.page, SERVER | {"base_url": "http://127.0.0.1:11434/v1"})
     dialog = opened(chat.page)
-    expect(dialog.get_by_role("group")).to_have_count(3)
+    expect(dialog.locator(".card")).to_have_count(3)
     dialog.locator("summary").click()
     assert dialog.evaluate("element => element.scrollWidth <= element.clientWidth")
     box = dialog.bounding_box()
