@@ -61,6 +61,8 @@ export function createConnecting(store, server, sessions, sending, models) {
     return attempt(async () => {
       const { endpoint } = await server.saveEndpoint(fields);
       if (isDefault) await server.chooseDefault({ agent: "openai", endpoint: endpoint.id, model: endpoint.model });
+      // Without a choice the next start would take the endpoint, which was just declined.
+      else if (store.get().models?.default === "embedded") await server.chooseDefault({ agent: "embedded" });
       await models.read();
       change({ said: `${endpoint.name} is connected.`, editing: null });
       read();

@@ -167,3 +167,22 @@ def test_the_note_of_the_demonstration_model_leads_here(page: Page) -> None:
     expect(page.locator("#models-list")).to_contain_text(re.compile("Demo model"))
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Connect a better model")).to_be_focused()
+
+
+def test_a_default_that_was_declined_stays_declined_after_a_restart(
+    context: BrowserContext, fake: FakeOpenAI, tmp_path: Path
+) -> None:
+    first = serve(tmp_path)
+    page = context.new_page()
+    page.goto(f"{first.base}#token={first.token}")
+    found(page)
+    dialog = opened(page)
+    fill(dialog, Name="One", Address=fake.base_url)
+    dialog.get_by_label("Use it by default").uncheck()
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("group", name="One")).to_be_visible()
+    first.stop()
+    second = serve(tmp_path)
+    page.goto(f"{second.base}#token={second.token}")
+    expect(page.locator("#chat-model")).to_have_text("Demo model")
+    second.stop()
