@@ -7,10 +7,11 @@ from api import events
 from api.agents.base import AgentInfo, ModelInfo, RunRequest, Stop
 from api.agents.body import BodyDecoder
 from api.agents.chunks import Reply
+from api.agents.connections import Connections, connection_class
 from api.agents.endpoint import ADD_ONE, Endpoint, Endpoints, Timeouts, Tries
 from api.agents.provider_errors import BrokenOff, PassingFailure, Silence
 from api.agents.usage import count
-from api.concurrency import new_flag, new_lock
+from api.concurrency import new_flag
 from api.errors import AgentError
 from api.events import Event
 from api.text import clean_json
@@ -38,26 +39,25 @@ class OpenAIAgent:
         self._endpoints = endpoints
         self._timeouts = timeouts or Timeouts()
         self._tries = tries or Tries()
-        self._lock = new_lock()
-        self._connections: dict[str, Connection] = {}
-        self._replaced: list[Connection] = []
+        self._connections = Connections(self._timeouts)
 
     def prepare(self, is_default: bool) -> None:
         """Load the `openai` library."""
-        _connection_class()
+        connection_class()
 
     def run(self, request: RunRequest, stop: Stop) -> Iterator[Event]:
         """The events of one reply, as `Agent` promises."""
         if stop.requested:
             return
-        connection = self._connection(self._endpoints.get(request.endpoint))
-        line = connection.new_line()
-        stop.on_request(line.cut)
-        try:
-            body = _body(request, connection.endpoint, _model(request, connection, line))
-            yield from self._bounded_tries(connection, body, line, stop)
-        finally:
-            line.release()
+        self._connections.keep_only([endpoint.id for endpoint in self._endpoints.all()])
+        with self._connections.use(self._endpoints.get(request.endpoint)) as connection:
+            line = connection.new_line()
+            stop.on_request(line.cut)
+            try:
+                body = _body(request, connection.endpoint, _model(request, connection, line))
+                yield from self._bounded_tries(connection, body, line, stop)
+            finally:
+                line.release()
 
     def info(self) -> AgentInfo:
         """What is known without asking the network."""
@@ -69,25 +69,7 @@ class OpenAIAgent:
 
     def close(self) -> None:
         """Close all clients."""
-        with self._lock:
-            connections = [*self._connections.values(), *self._replaced]
-            self._connections, self._replaced = {}, []
-        for connection in connections:
-            connection.close()
-
-    def _connection(self, endpoint: Endpoint) -> "Connection":
-        """The client of `endpoint`. One of older settings stays open for the calls that run on it."""
-        with self._lock:
-            known = self._connections.get(endpoint.id)
-            if known is not None and known.endpoint == endpoint:
-                return known
-        made = _connection_class()(endpoint, self._timeouts)
-        with self._lock:
-            replaced = self._connections.get(endpoint.id)
-            if replaced is not None:
-                self._replaced.append(replaced)
-            self._connections[endpoint.id] = made
-        return made
+        self._connections.close()
 
     def _bounded_tries(
         self, connection: "Connection", body: dict[str, Any], line: "Line", stop: Stop
@@ -155,16 +137,9 @@ class OpenAIAgent:
         return self._timeouts.silence_s if reply.has_output else self._timeouts.first_token_s
 
 
-def _connection_class() -> "type[Connection]":
-    """The class that brings the `openai` library with it, loaded by the first who needs it."""
-    from api.agents.openai_client import Connection
-
-    return Connection
-
-
 def list_models(endpoint: Endpoint, timeouts: Timeouts | None = None) -> Sequence[ModelInfo]:
     """The models that an endpoint lists. Raises `AgentError` soon where it does not answer."""
-    connection = _connection_class()(endpoint, timeouts or Timeouts())
+    connection = connection_class()(endpoint, timeouts or Timeouts())
     line = connection.new_line()
     try:
         return tuple(_listed_model(endpoint, model) for model in connection.models(line))
