@@ -75,6 +75,7 @@ def _serve_claimed(settings: Settings, make_services: MakeServices) -> int:
         except OSError as exc:
             return _say_no_port(settings, exc)
         gate.port = server.port
+        services.local_servers.leave_out(server.port)
         ending.pop_all()
         ending.callback(_close, services, server)
         _run(settings, services, server)

@@ -161,7 +161,8 @@ class SessionOps:
                 session.endpoint = session.model = None
             for name, value in changes.items():
                 setattr(session, name, value or None)
-            self._agents.check(session.agent, session.endpoint)
+            if changes.keys() & {"agent", "endpoint", "model"}:
+                self._agents.check(session.agent, session.endpoint)
         return session
 
     def mark(self, session_id: str, revision: int | None = None, **flags: bool) -> Session:

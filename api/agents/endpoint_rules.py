@@ -52,8 +52,11 @@ def _url(value: Any) -> str:
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         is_address = False
-    if not is_address or parts.username or parts.fragment or not str(value).isprintable() or " " in value:
-        raise InvalidRequest("base_url must be an http or https address without a user or a password in it.")
+    if not is_address or not str(value).isprintable() or " " in value:
+        raise InvalidRequest("base_url must be an http or https address, such as http://127.0.0.1:11434/v1.")
+    if "@" in parts.netloc or "?" in value or "#" in value:
+        # An address is shown to everyone who sees the page; what is secret belongs into the key.
+        raise InvalidRequest("base_url must hold no user, password, ? or #; a key has a field of its own.")
     return str(value).rstrip("/")
 
 

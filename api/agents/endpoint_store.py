@@ -15,6 +15,7 @@ from api.concurrency import new_lock
 from api.errors import AgentError, Damaged, InvalidRequest, NewerVersion, NotFound, TalariaError
 
 _SCHEMA_VERSION = 1
+_MEND = "Mend it or move it away."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class Default:
 class EndpointStore:
     """All endpoints of this process: the one of flags and environment, which stays, and those on disk.
 
-    The default one comes first. A damaged file is left as it is: what it held is missing, and nothing can
-    be saved until it is mended or moved away.
+    The default one comes first. A damaged file is left as it is: what cannot be read of it is missing, as
+    `problem` says, and nothing can be saved until it is mended or moved away.
     """
 
     def __init__(self, state_dir: Path, given: Endpoint | None, clock: Clock) -> None:
@@ -42,10 +43,7 @@ class EndpointStore:
         self.problem: TalariaError | None = None
         self.default = Default()
         self._stored: dict[str, Endpoint] = {}
-        try:
-            self._read()
-        except TalariaError as exc:
-            self.problem = exc
+        self._read()
 
     def get(self, endpoint_id: str | None) -> Endpoint:
         """The endpoint of an id, the default one for None. Raises `AgentError` for one that is not there."""
@@ -54,8 +52,9 @@ class EndpointStore:
                 return endpoint
         if endpoint_id is None:
             raise AgentError("No endpoint is set up.", type="unavailable", hint=ADD_ONE)
+        what = f"cannot be read: {self.problem}" if self.problem else "is no longer there."
         raise AgentError(
-            f"The endpoint {endpoint_id!r} of this chat is no longer there.",
+            f"The endpoint {endpoint_id!r} of this chat {what}",
             type="unavailable",
             hint="Choose another model for this chat under Models in the page, then retry.",
         )
@@ -88,7 +87,11 @@ class EndpointStore:
             if entry.get("id") and before is None:
                 raise NotFound("There is no such endpoint.")
             endpoint = from_json({**entry, "id": endpoint_id}, before)
-            self._write({**self._stored, endpoint_id: endpoint}, self.default)
+            default = self.default
+            if endpoint_id == default.endpoint and "model" in entry:
+                # The model that was named last is the one that counts.
+                default = replace(default, model=None)
+            self._write({**self._stored, endpoint_id: endpoint}, default)
             return endpoint
 
     def delete(self, endpoint_id: str) -> None:
@@ -104,27 +107,49 @@ class EndpointStore:
             self._write(left, default)
 
     def choose_default(self, default: Default) -> None:
-        """Remember what answers where a chat says nothing. Raises what `save` raises."""
+        """Remember what answers where a chat says nothing. Raises what `save` raises.
+
+        An endpoint of another agent may be named too; among ours it changes nothing.
+        """
         with self._lock:
             self._require_whole()
-            known = {*self._stored, *([GIVEN] if self._given else [])}
-            if default.endpoint is not None and default.endpoint not in known:
-                raise InvalidRequest(f"There is no endpoint {default.endpoint!r}.")
             self._write(self._stored, default)
 
     def _require_whole(self) -> None:
+        """Raise what is wrong with the files, unless they have been mended or moved away since."""
+        if self.problem is not None:
+            self._read()
         if self.problem is not None:
             raise self.problem
 
     def _read(self) -> None:
-        data, keys = _load(self._file), _load(self._keys_file).get("keys", {})
+        """Take in what can be read; `problem` says what cannot."""
+        self.problem = None
+        data = self._part(self._file, "endpoints", list)
+        keys = self._part(self._keys_file, "keys", dict).get("keys", {})
+        stored: dict[str, Endpoint] = {}
+        for entry in data.get("endpoints", []):
+            try:
+                endpoint = from_json(entry | {"api_key": keys.get(entry["id"])}, None)
+            except (TalariaError, KeyError, TypeError) as exc:
+                self.problem = Damaged(f"An endpoint in {self._file} cannot be read ({exc}). {_MEND}")
+            else:
+                stored[endpoint.id] = endpoint
+        default = data.get("default")
+        names = default if isinstance(default, dict) else {}
+        self._stored = stored
+        self.default = Default(*(_text(names.get(name)) for name in ("agent", "endpoint", "model")))
+
+    def _part(self, path: Path, name: str, kind: type) -> dict[str, Any]:
+        """The content of a file with `name` in it; nothing where it cannot be read."""
         try:
-            entries = [entry | {"api_key": keys.get(entry["id"])} for entry in data.get("endpoints", [])]
-            self._stored = {entry["id"]: from_json(entry, None) for entry in entries}
-            default = data.get("default", {})
-            self.default = Default(*(_text(default.get(name)) for name in ("agent", "endpoint", "model")))
-        except (TalariaError, AttributeError, KeyError, TypeError) as exc:
-            raise Damaged(f"{self._file} holds no endpoints ({exc}). Mend it or move it away.") from exc
+            data = _load(path)
+            if not isinstance(data.get(name, kind()), kind):
+                raise Damaged(f"{path} holds no {name}. {_MEND}")
+        except TalariaError as exc:
+            self.problem = exc
+            return {}
+        return data
 
     def _write(self, stored: dict[str, Endpoint], default: Default) -> None:
         """Both files, then the memory; a key that nobody uses is better than an endpoint without its key."""
@@ -154,10 +179,10 @@ def _load(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as exc:
-        raise Damaged(f"{path} cannot be read ({exc}). Mend it or move it away.") from exc
+        raise Damaged(f"{path} cannot be read ({exc}). {_MEND}") from exc
     version = data.get("schema_version") if isinstance(data, dict) else None
     if not isinstance(version, int):
-        raise Damaged(f"{path} names no version. Mend it or move it away.")
+        raise Damaged(f"{path} names no version. {_MEND}")
     if version > _SCHEMA_VERSION:
         raise NewerVersion(f"{path} was written by a newer Talaria. Update Talaria to change it.")
     return dict(data)

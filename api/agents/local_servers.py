@@ -29,6 +29,11 @@ class LocalServers:
     def __init__(self, workers: Workers, ports: Mapping[str, int] = USUAL_PORTS) -> None:
         self._workers = workers
         self._ports = ports
+        self._own_port: int | None = None
+
+    def leave_out(self, own_port: int) -> None:
+        """Never ask this port: Talaria itself listens there."""
+        self._own_port = own_port
 
     def find(self) -> list[LocalServer]:
         """Those that list their models within `WAIT_S`, in the order of their names."""
@@ -36,6 +41,7 @@ class LocalServers:
         threads = [
             self._workers.spawn(f"look for {name}", self._look(name, port, found))
             for name, port in self._ports.items()
+            if port != self._own_port
         ]
         for thread in threads:
             thread.join(4 * WAIT_S)

@@ -26,11 +26,13 @@ class AgentPool:
             known = ", ".join(sorted(self._agents))
             raise InvalidRequest(f"There is no agent {name!r}. Choose one of: {known}.") from None
 
-    def check(self, name: str | None, endpoint: str | None) -> None:
-        """Raises `InvalidRequest` where there is no such agent, or the agent has no such endpoint."""
-        known = self.get(name).info().endpoints
-        if endpoint is not None and endpoint not in known:
-            raise InvalidRequest(f"There is no endpoint {endpoint!r}. Known: {', '.join(known) or 'none'}.")
+    def check(self, name: str | None, endpoint: str | None) -> AgentInfo:
+        """What is known of the agent. Raises `InvalidRequest` where it or its endpoint is not there."""
+        info = self.get(name).info()
+        if endpoint is not None and endpoint not in info.endpoints:
+            known = ", ".join(info.endpoints) or "none"
+            raise InvalidRequest(f"There is no endpoint {endpoint!r}. Known: {known}.")
+        return info
 
     def infos(self) -> list[AgentInfo]:
         return [agent.info() for agent in self._agents.values()]

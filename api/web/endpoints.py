@@ -106,10 +106,13 @@ def blueprint(endpoints: EndpointStore, agents: AgentPool, local: LocalServers) 
     @bp.post("/api/default-model", responses={200: DefaultAnswer})
     def default_model(body: DefaultBody) -> Any:
         agent = body.agent or ("openai" if body.endpoint else agents.default)
-        agents.check(agent, body.endpoint)
-        endpoints.choose_default(Default(agent, body.endpoint, body.model))
+        known = agents.check(agent, body.endpoint).endpoints
+        if body.model and not known:
+            raise InvalidRequest(f"The agent {agent} has no endpoint yet. Add one before its model.")
+        endpoint = body.endpoint or (known[0] if known else None)
+        endpoints.choose_default(Default(agent, endpoint, body.model))
         agents.choose_default(agent)
-        return {"ok": True, "default": agent, "endpoint": body.endpoint, "model": body.model}
+        return {"ok": True, "default": agent, "endpoint": endpoint, "model": body.model}
 
     return bp
 

@@ -141,6 +141,9 @@ def test_the_endpoint_of_the_start_is_shown_and_stays(tmp_path: Path, fake: Fake
         {"base_url": "http://[::1"},
         {"base_url": "http://x:99999/v1"},
         {"base_url": "http://x/v1#a"},
+        {"base_url": "http://:pass@x/v1"},
+        {"base_url": "http://@x/v1"},
+        {"base_url": "http://x/v1?key=secret"},
         {"base_url": "http://x/\nv1"},
         {"base_url": "javascript:alert(1)"},
         {"base_url": None},
@@ -159,6 +162,7 @@ def test_the_endpoint_of_the_start_is_shown_and_stays(tmp_path: Path, fake: Fake
 def test_what_cannot_be_an_endpoint_is_refused(live: LiveServer, fields: dict[str, Any]) -> None:
     answer = live.client.post("/api/endpoints/save", fields)
     assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+    assert b"secret" not in answer.raw
     assert not (live.services.settings.state_dir / "endpoints.json").exists()
 
 
@@ -191,11 +195,68 @@ def test_a_damaged_file_stops_no_start_and_is_never_overwritten(
     (tmp_path / name).write_text(text)
     with live_server(tmp_path, shipped_agents, openai_base_url=fake.base_url, openai_model="m") as live:
         answer = live.client.get("/api/endpoints").json
-        assert [entry["id"] for entry in answer["endpoints"]] == ["default"] and answer["problem"]
+        readable = ["a"] if name == "keys.json" and "7" in text else []
+        assert [entry["id"] for entry in answer["endpoints"]] == ["default", *readable] and answer["problem"]
         refused = live.client.post("/api/endpoints/save", {"base_url": "http://x"})
         assert (refused.status, refused.json["code"]) == (409, code)
         assert ask(live.client, live.client.new_session(), "hi")[0] == "done"
     assert (tmp_path / name).read_text() == text
+
+
+def test_one_bad_entry_hides_no_other_and_a_mended_file_counts_again(
+    tmp_path: Path, fake: FakeOpenAI
+) -> None:
+    good = {"id": "good", "base_url": fake.base_url, "model": "m"}
+    path = tmp_path / "endpoints.json"
+    path.write_bytes(orjson.dumps({"schema_version": 1, "endpoints": [7, {"id": "bad"}, good]}))
+    with live_server(tmp_path, shipped_agents) as live:
+        answer = live.client.get("/api/endpoints").json
+        assert [entry["id"] for entry in answer["endpoints"]] == ["good"]
+        assert str(path) in answer["problem"]
+        assert ask(live.client, live.client.new_session(agent="openai", endpoint="good"), "hi")[0] == "done"
+        assert live.client.post("/api/endpoints/save", {"base_url": "http://x"}).status == 409
+        path.write_bytes(orjson.dumps({"schema_version": 1, "endpoints": [good]}))
+        save(live.client, base_url="http://x")
+        answer = live.client.get("/api/endpoints").json
+        assert (len(answer["endpoints"]), answer["problem"]) == (2, None)
+
+
+def test_the_model_of_the_default_can_be_named_alone_and_the_last_word_counts(
+    tmp_path: Path, fake: FakeOpenAI
+) -> None:
+    with live_server(tmp_path, shipped_agents, openai_base_url=fake.base_url, openai_model="m") as live:
+        session_id = live.client.new_session()
+        chosen = live.client.post("/api/default-model", {"model": "m9"}).json
+        assert (chosen["default"], chosen["endpoint"], chosen["model"]) == ("openai", "default", "m9")
+        ask(live.client, session_id, "one")
+        own = save(live.client, base_url=fake.base_url, model="a")
+        live.client.post("/api/default-model", {"endpoint": own["id"], "model": "b"})
+        ask(live.client, session_id, "two")
+        save(live.client, id=own["id"], model="c")
+        ask(live.client, session_id, "three")
+    assert [request["model"] for request in fake.requests] == ["m9", "b", "c"]
+
+
+def test_the_demonstration_model_can_be_the_default_again(live: LiveServer, fake: FakeOpenAI) -> None:
+    own = save(live.client, base_url=fake.base_url, model="a")
+    live.client.post("/api/default-model", {"endpoint": own["id"]})
+    demo = {"agent": "embedded", "endpoint": "embedded", "model": "smollm2-135m"}
+    assert live.client.post("/api/default-model", demo).status == 200
+    assert live.client.get("/api/models").json["default"] == "embedded"
+
+
+def test_a_model_without_any_endpoint_is_refused(live: LiveServer) -> None:
+    answer = live.client.post("/api/default-model", {"agent": "openai", "model": "m"})
+    assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+
+
+def test_a_chat_of_a_deleted_endpoint_can_be_changed_otherwise(live: LiveServer, fake: FakeOpenAI) -> None:
+    own = save(live.client, base_url=fake.base_url)
+    session_id = live.client.new_session(agent="openai", endpoint=own["id"])
+    live.client.post("/api/endpoints/delete", {"id": own["id"]})
+    update = {"session_id": session_id, "personality": "terse"}
+    assert live.client.post("/api/session/update", update).status == 200
+    assert live.client.post("/api/session/update", {**update, "model": "m"}).status == 400
 
 
 def test_unknown_agents_and_endpoints_are_refused(live: LiveServer) -> None:
@@ -215,6 +276,15 @@ def test_servers_on_this_machine_are_found_with_their_models(fake: FakeOpenAI) -
     (found,) = LocalServers(workers, ports).find()
     assert (found.name, found.base_url, found.models) == ("Ollama", fake.base_url, ("qwen3:8b",))
     silent.close()
+    assert not workers.stop(20.0)
+
+
+def test_our_own_port_is_not_asked(fake: FakeOpenAI) -> None:
+    workers = Workers()
+    port = int(fake.base_url.rsplit(":", 1)[1].removesuffix("/v1"))
+    local = LocalServers(workers, {"vLLM": port})
+    local.leave_out(port)
+    assert local.find() == [] and fake.connections == 0
     assert not workers.stop(20.0)
 
 
