@@ -150,14 +150,10 @@ class Workers:
     def spawn(self, name: str, work: Callable[[], object]) -> threading.Thread:
         """Run `work` in a thread of its own; what it raises is logged and ends only that thread."""
         thread = threading.Thread(target=self._run, args=(name, work), name=name, daemon=True)
+        # In one step: `stop` can wait only for a started thread, and none leaves before it is listed.
         with self._guard:
-            self._threads.add(thread)
-        try:
             thread.start()
-        except RuntimeError:
-            with self._guard:
-                self._threads.discard(thread)
-            raise
+            self._threads.add(thread)
         return thread
 
     def _run(self, name: str, work: Callable[[], object]) -> None:
