@@ -2,16 +2,56 @@
 
 from typing import Any, cast
 
+import orjson
 from flask import Flask
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import create_server
+from waitress.task import ErrorTask
 
 from api.concurrency import new_flag
+from api.errors import InvalidRequest, TalariaError, TooLarge
+from api.web.gate import HEADERS
 
 THREADS = 96
 CONNECTIONS = 512
 BODY_LIMIT = 32 * 1024 * 1024
 LOOP_S = 1.0
 OUTPUT_HIGH_WATERMARK = 256 * 1024
+_KINDS: dict[int, type[TalariaError]] = {413: TooLarge, 431: TooLarge, 500: TalariaError}
+
+
+class Parser(HTTPRequestParser):
+    """Takes every head that cannot be read for a bad request; the library stumbles over some."""
+
+    # Named in the log where a client leaves before its answer, also where no path could be read.
+    path = ""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        try:
+            super().parse_header(header_plus)
+        except ValueError as exc:
+            raise ParsingError("The address of the request cannot be read.") from exc
+
+
+class _Refusal(ErrorTask):
+    """The answer to what never reached the application, in the form of all others."""
+
+    def execute(self) -> None:
+        error = cast("Any", self.request).error
+        kind = _KINDS.get(error.code, InvalidRequest)
+        reason = f" ({error.body})" if kind is InvalidRequest else ""
+        body = orjson.dumps({"error": f"{kind.sentence.rstrip('.')}{reason}.", "code": kind.code})
+        self.status = f"{error.code} {error.reason}"
+        self.response_headers = [("Content-Type", "application/json"), *HEADERS.items()]
+        self.set_close_on_finish()
+        self.content_length = len(body)
+        self.write(body)
+
+
+class _Channel(HTTPChannel):
+    parser_class = Parser
+    error_task_class = _Refusal
 
 
 class WebServer:
@@ -36,6 +76,10 @@ class WebServer:
         )
         # The stubs know only what every kind of waitress server has.
         self._server = cast("Any", server)
+        for part in self._server._map.values():
+            # A name such as localhost may stand for several addresses, each with a listener of its own.
+            if hasattr(part, "channel_class"):
+                part.channel_class = _Channel
         self.port = int(self._server.effective_port)
         self._stopping = new_flag()
         self._has_ended = new_flag()
