@@ -57,6 +57,8 @@ def create_app(services: Services, gate: Gate) -> Flask:
         doc_ui=False,
         static_folder=None,
     )
+    # A path with two slashes is another one: sending it on would name this server as a proxy sees it.
+    app.url_map.merge_slashes = False
     app.before_request(gate.check)
     app.after_request(gate.add_headers)
     app.register_error_handler(Exception, _answer)

@@ -48,3 +48,11 @@ def test_a_client_that_leaves_before_such_an_answer_can_be_logged(
     parser.received(head)
     assert parser.error is not None
     assert isinstance(parser.path, str)
+
+
+@pytest.mark.parametrize(
+    "path", ["/api//sessions", "/static//js/main.js", "/static//etc/passwd", "/api/sessions//"]
+)
+def test_a_path_with_two_slashes_is_nothing_of_ours(live: LiveServer, path: str) -> None:
+    answer = live.client.get(path)
+    assert (answer.status, answer.json["code"]) == (404, "not_found")
