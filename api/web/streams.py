@@ -50,6 +50,9 @@ class Streams:
         return self._respond(lambda is_gone: self._all_frames(after, is_fresh, frames, is_gone))
 
     def _respond(self, frames: Callable[[Watch], Iterator[bytes]]) -> Response:
+        if request.method == "HEAD":
+            # Without a length the end of a body that is not there would be sent as well.
+            return Response(mimetype="text/event-stream")
         if not self._slots.acquire(blocking=False):
             raise Unavailable("Too many streams are open. Close a page and try again.", retry_after_s=5)
         # waitress knows that a client has gone before a write fails.

@@ -7,7 +7,7 @@ import pytest
 from waitress.adjustments import Adjustments
 
 from api.web.waitress_server import Parser
-from tests.web.live_server import LiveServer
+from tests.web.live_server import TOKEN, LiveServer
 from tests.web.test_gate import ask
 
 UNREADABLE = {
@@ -56,3 +56,11 @@ def test_a_client_that_leaves_before_such_an_answer_can_be_logged(
 def test_a_path_with_two_slashes_is_nothing_of_ours(live: LiveServer, path: str) -> None:
     answer = live.client.get(path)
     assert (answer.status, answer.json["code"]) == (404, "not_found")
+
+
+def test_a_stream_that_is_only_asked_for_its_head_leaves_the_connection_in_step(live: LiveServer) -> None:
+    head = f"Host: 127.0.0.1:{live.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+    asked = f"HEAD /api/events HTTP/1.1\r\n{head}\r\nGET /health HTTP/1.1\r\n{head}Connection: close\r\n\r\n"
+    first, _, rest = ask(live.port, asked.encode()).partition(b"\r\n\r\n")
+    assert b"text/event-stream" in first
+    assert rest.startswith(b"HTTP/1.1 200")
