@@ -63,7 +63,7 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.after_request(gate.add_headers)
     app.register_error_handler(Exception, _answer)
     v = services
-    streams = Streams(v.hub, v.rendered)
+    streams = Streams(v.hub, v.rendered, gate.admission)
     room = CommandRoom(v.commands, v.store, v.ops, v.runner, ModelList(v.agents, v.local_servers))
     app.register_blueprint(page.blueprint())
     app.register_api(auth.blueprint(v.auth))

@@ -11,12 +11,14 @@ from api.auth.logins import Logins
 from api.auth.password import Password
 from api.clock import Clock
 from api.concurrency import new_lock
-from api.errors import RateLimited, Unauthorized, UsageError
+from api.errors import RateLimited, TalariaError, Unauthorized, UsageError
 from api.files import create_whole
 from api.settings import Settings
 
 CODE_S = 60.0
 TICKET_S = 60.0
+# How long what a login has opened may outlive its logout.
+LOOK_S = 1.0
 LOGINS_A_MINUTE = 5
 MINUTE_S = 60.0
 
@@ -36,7 +38,7 @@ class Auth:
         self._clock = clock
         self._lock = new_lock()
         self._codes: dict[str, float] = {}
-        self._tickets: dict[str, tuple[str, float]] = {}
+        self._tickets: dict[str, tuple[str, str, float]] = {}
         self._tries: deque[float] = deque()
 
     @property
@@ -94,19 +96,43 @@ class Auth:
                 raise RateLimited(retry_after_s=max(1, math.ceil(self._tries[0] + MINUTE_S - now)))
             self._tries.append(now)
 
-    def new_ticket(self, path: str) -> str:
-        """A ticket for GET of one path, for what cannot send a header; good for a minute."""
+    def new_ticket(self, path: str, token: str) -> str:
+        """A ticket for GET of one path as by `token`, for what cannot send a header; good for a minute."""
         ticket, now = secrets.token_urlsafe(24), self._clock.monotonic()
         with self._lock:
-            self._tickets = {t: entry for t, entry in self._tickets.items() if entry[1] >= now}
-            self._tickets[ticket] = (path, now + TICKET_S)
+            self._tickets = {t: entry for t, entry in self._tickets.items() if entry[2] >= now}
+            self._tickets[ticket] = (path, token, now + TICKET_S)
         return ticket
 
-    def admits(self, ticket: str, path: str) -> bool:
-        """Whether a ticket is good for `path` now."""
+    def token_of(self, ticket: str, path: str) -> str:
+        """The token that a ticket stands for at `path` now; empty for none."""
         with self._lock:
-            known, ends = self._tickets.get(ticket, ("", 0.0))
-        return known == path and ends >= self._clock.monotonic()
+            known, token, ends = self._tickets.get(ticket, ("", "", 0.0))
+        return token if known == path and ends >= self._clock.monotonic() else ""
+
+    def admission(self, token: str) -> "Admission":
+        """Tells, for as long as something stays open, whether the token that opened it is good."""
+        return Admission(self, token, self._clock)
+
+
+class Admission:
+    """Whether a token that was good still is; looked up once in `LOOK_S` at most, as that reads files."""
+
+    def __init__(self, auth: Auth, token: str, clock: Clock) -> None:
+        self._auth = auth
+        self._token = token
+        self._clock = clock
+        self._next = clock.monotonic() + LOOK_S
+
+    def has_ended(self) -> bool:
+        now = self._clock.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + LOOK_S
+        try:
+            return not self._auth.accepts(self._token)
+        except TalariaError:
+            return True
 
 
 def access_token(settings: Settings) -> str:

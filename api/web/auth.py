@@ -32,6 +32,6 @@ def blueprint(auth: Auth) -> APIBlueprint:
 
     @bp.post("/api/auth/ticket", responses={200: s.TicketAnswer}, security=s.TOKEN)
     def ticket(body: s.TicketBody) -> Any:
-        return {"ticket": auth.new_ticket(body.path), "expires_in": TICKET_S}
+        return {"ticket": auth.new_ticket(body.path, bearer()), "expires_in": TICKET_S}
 
     return bp

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from flask import Response, redirect, request
 from werkzeug.wrappers import Response as BaseResponse
 
-from api.auth.access import Auth
+from api.auth.access import Admission, Auth
 from api.errors import (
     Forbidden,
     InvalidRequest,
@@ -139,13 +139,18 @@ class Gate:
         """Whether the request carries the access token, or that of a login."""
         return self._auth.accepts(bearer())
 
+    def admission(self) -> Admission:
+        """Whether what this request opens may stay open."""
+        return self._auth.admission(self._token())
+
     def _check_token(self) -> None:
-        if self.has_token():
-            return
-        ticket = request.args.get("ticket")
-        if ticket and request.method in _SAFE and self._auth.admits(ticket, request.path):
-            return
-        raise Unauthorized()
+        if not self._auth.accepts(self._token()):
+            raise Unauthorized()
+
+    def _token(self) -> str:
+        """The token of the request: its own, else the one that its ticket stands for."""
+        ticket = request.args.get("ticket") if request.method in _SAFE else None
+        return bearer() or (self._auth.token_of(ticket, request.path) if ticket else "")
 
     def _check_body(self) -> None:
         if request.endpoint in MULTIPART:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from flask import Response, request
 
+from api.auth.access import Admission
 from api.concurrency import new_slots
 from api.errors import Unavailable
 from api.events import TERMINAL, Event
@@ -24,11 +25,18 @@ BY_SNAPSHOT = -1
 
 
 class Streams:
-    """The open streams of this server: a bounded number, each ended with its client."""
+    """The open streams of this server: a bounded number, each ended with its client or its login."""
 
-    def __init__(self, hub: Hub[Turn], rendered: RenderedTurns, limit: int = STREAM_LIMIT) -> None:
+    def __init__(
+        self,
+        hub: Hub[Turn],
+        rendered: RenderedTurns,
+        admission: Callable[[], Admission],
+        limit: int = STREAM_LIMIT,
+    ) -> None:
         self._hub = hub
         self._rendered = rendered
+        self._admission = admission
         self._slots = new_slots(limit)
 
     def turn(self, stream_id: str, after_seq: int, ended: Callable[[], list[Event]], html: bool) -> Response:
@@ -56,8 +64,10 @@ class Streams:
         if not self._slots.acquire(blocking=False):
             raise Unavailable("Too many streams are open. Close a page and try again.", retry_after_s=5)
         # waitress knows that a client has gone before a write fails.
-        is_gone: Watch = request.environ.get("waitress.client_disconnected", lambda: False)
-        response = Response(frames(is_gone), mimetype="text/event-stream")
+        has_left: Watch = request.environ.get("waitress.client_disconnected", lambda: False)
+        admission = self._admission()
+        shown = frames(lambda: has_left() or admission.has_ended())
+        response = Response(shown, mimetype="text/event-stream")
         response.headers["X-Accel-Buffering"] = "no"
         response.call_on_close(self._slots.release)
         return response

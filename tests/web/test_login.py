@@ -35,6 +35,27 @@ def test_a_login_is_good_until_its_logout(live: LiveServer) -> None:
     assert live.client.get("/api/sessions").status == 200
 
 
+@pytest.mark.parametrize("how", ["header", "ticket"])
+def test_an_open_stream_ends_with_the_login_that_opened_it(live: LiveServer, how: str) -> None:
+    visitor = Client(live.port, log_in(live.client, password=PASSWORD).json["token"])
+    path = "/api/events"
+    if how == "ticket":
+        path += "?ticket=" + visitor.post("/api/auth/ticket", {"path": path}).json["ticket"]
+    with visitor.stream(path) if how == "header" else Client(live.port, "").stream(path) as reader:
+        assert next(reader)[1] == "hello"
+        visitor.post("/api/auth/logout")
+        assert [event for _, event, _ in reader] == []
+    assert visitor.get(path, Authorization=None).status == 401
+
+
+def test_a_stream_of_the_access_token_outlives_a_logout(live: LiveServer) -> None:
+    with live.client.stream("/api/events") as reader:
+        next(reader)
+        live.client.post("/api/auth/logout")
+        live.client.new_session(title="x")
+        assert reader.until("sessions_changed")["row"]["title"] == "x"
+
+
 def test_a_login_outlives_a_restart_and_not_its_password(tmp_path: Path) -> None:
     set_password(tmp_path, PASSWORD)
     with live_server(tmp_path) as live:
