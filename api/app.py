@@ -78,7 +78,7 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_api(queue.blueprint(v.ops, v.runner))
     app.register_api(commands.blueprint(room))
     app.register_api(web_settings.blueprint(v.settings))
-    app.register_api(endpoints.blueprint(v.endpoints, v.agents, v.local_servers))
+    app.register_api(endpoints.blueprint(v.endpoints, v.agents, v.local_servers, v.settings.agent))
     app.register_api(system.blueprint(gate, v.catalog, v.runner, v.hub, streams))
     return app
 

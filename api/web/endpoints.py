@@ -86,7 +86,10 @@ class DefaultAnswer(BaseModel):
     model: str | None
 
 
-def blueprint(endpoints: EndpointStore, agents: AgentPool, local: LocalServers) -> APIBlueprint:
+def blueprint(
+    endpoints: EndpointStore, agents: AgentPool, local: LocalServers, given_agent: str | None
+) -> APIBlueprint:
+    """`given_agent` is the default one of flags, environment and settings; it wins over a chosen one."""
     bp = new_room("endpoints")
     _add_changing(bp, endpoints, agents)
 
@@ -106,6 +109,8 @@ def blueprint(endpoints: EndpointStore, agents: AgentPool, local: LocalServers) 
     @bp.post("/api/default-model", responses={200: DefaultAnswer})
     def default_model(body: DefaultBody) -> Any:
         agent = body.agent or ("openai" if body.endpoint else agents.default)
+        if agent != (given_agent or agent):
+            raise InvalidRequest(f"The default agent {given_agent} is set at the start and is changed there.")
         known = agents.check(agent, body.endpoint).endpoints
         if body.model and not known:
             raise InvalidRequest(f"The agent {agent} has no endpoint yet. Add one before its model.")

@@ -245,6 +245,20 @@ def test_the_demonstration_model_can_be_the_default_again(live: LiveServer, fake
     assert live.client.get("/api/models").json["default"] == "embedded"
 
 
+@pytest.mark.parametrize(
+    "given", [{"agent": "embedded"}, {"environ": {"TALARIA_AGENT": "embedded"}}], ids=str
+)
+def test_a_default_agent_of_the_start_is_changed_there_and_nowhere_else(
+    tmp_path: Path, fake: FakeOpenAI, given: dict[str, Any]
+) -> None:
+    with live_server(tmp_path, shipped_agents, **given) as live:
+        own = save(live.client, base_url=fake.base_url, model="a")
+        refused = live.client.post("/api/default-model", {"endpoint": own["id"]})
+        assert (refused.status, refused.json["code"]) == (400, "invalid_request")
+        assert live.client.get("/api/models").json["default"] == "embedded"
+        assert live.client.post("/api/default-model", {"agent": "embedded"}).status == 200
+
+
 def test_a_model_without_any_endpoint_is_refused(live: LiveServer) -> None:
     answer = live.client.post("/api/default-model", {"agent": "openai", "model": "m"})
     assert (answer.status, answer.json["code"]) == (400, "invalid_request")
