@@ -1,7 +1,7 @@
 """Texts that somebody types and has not sent, one file a session."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from api.clock import Clock
 from api.concurrency import KeyedLocks
 from api.errors import NotFound, StaleRevision, Unavailable
 from api.sessions import shapes
+from api.sessions.blobs import PREFIX
 from api.sessions.model import is_session_id
 from api.sessions.store import SessionStore
 from api.text import MAX_NESTING, is_deeper
@@ -85,13 +86,14 @@ class Drafts:
             self._replace(session_id, stored, draft)
             return draft
 
-    def sent(self, session_id: str, text: str) -> None:
-        """Forget a draft whose text was sent; one that says something else stays, and a failure keeps it."""
+    def sent(self, session_id: str, text: str, attachments: Iterable[Any] = ()) -> None:
+        """Forget a draft whose text and files were sent; any other one stays, and a failure keeps it."""
         if not self.has(session_id):
             return
         with suppress(Unavailable), self._locks.hold(session_id):
             stored = self.load(session_id)
-            if text.strip().startswith(stored.text.strip()):
+            has_all_files = _names(stored.attachments) <= _names(attachments)
+            if has_all_files and text.strip().startswith(stored.text.strip()):
                 self._replace(session_id, stored, Draft("", (), stored.version + 1, self._clock.now()))
 
     def sweep(self) -> int:
@@ -136,3 +138,9 @@ class Drafts:
 
     def _path(self, session_id: str) -> Path:
         return self._folder / f"{session_id}.json"
+
+
+def _names(attachments: Iterable[Any]) -> set[str]:
+    """What tells attachments apart, given as ids of files or as the answers to their uploads."""
+    ids = (entry.get("id") if isinstance(entry, dict) else entry for entry in attachments)
+    return {str(name).removeprefix(PREFIX) for name in ids}

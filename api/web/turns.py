@@ -42,7 +42,8 @@ def blueprint(
                 return answer, 200
         started = _start(runner, blobs, body)
         if body.edit is None and not body.regenerate:
-            drafts.sent(body.session_id, body.message if isinstance(body.message, str) else "")
+            text = body.message if isinstance(body.message, str) else ""
+            drafts.sent(body.session_id, text, body.attachments or ())
         return _started_json(started), 202
 
     _add_streams(bp, store, runner, hub, streams)

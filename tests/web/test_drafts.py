@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +62,20 @@ def test_a_send_ends_the_draft_of_its_text_and_no_other(client: Client, typed: s
     save(client, session_id, typed)
     client.events(client.send(session_id, "hello world").json["stream_id"])
     assert client.session(session_id)["draft"]["text"] == left
+
+
+@pytest.mark.parametrize(
+    ("sent", "left"),
+    [([], ["blob:a", "blob:b"]), (["b"], ["blob:a", "blob:b"]), (["b", {"id": "blob:a", "size": 1}], [])],
+)
+def test_a_draft_stays_until_its_files_were_sent_too(
+    live: LiveServer, sent: list[Any], left: list[str]
+) -> None:
+    session_id = live.client.new_session(title="A")
+    draft = {"session_id": session_id, "text": "", "attachments": ["blob:a", "blob:b"]}
+    assert live.client.post("/api/session/draft", draft).status == 200
+    live.services.drafts.sent(session_id, "hello", sent)
+    assert live.client.session(session_id)["draft"]["attachments"] == left
 
 
 def test_a_refused_send_keeps_the_draft(client: Client) -> None:
