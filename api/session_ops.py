@@ -11,7 +11,7 @@ from api.sessions import importing, tree
 from api.sessions.content import LABEL_LIMIT, clean_title, preview, text_of, title_from
 from api.sessions.copying import copy_line, copy_whole
 from api.sessions.drafts import Drafts
-from api.sessions.erasing import Eraser, Place, erase
+from api.sessions.erasing import Eraser, Place
 from api.sessions.model import Message, QueueItem, Session
 from api.sessions.store import SessionStore
 from api.sessions.usage import by_model, context_tokens, spent
@@ -134,12 +134,10 @@ class SessionOps:
         """
         with self._store.edit(session_id, revision) as session:
             self._runner.require_idle(session)
-            erased = session.message(message_id)
-            erase(session, message_id)
+            self._eraser.begin(session, message_id)
         copies = self._eraser.spread(session_id, message_id)
         self._runner.forget({session_id, *(name for name, _ in copies)})
-        self._eraser.scrub(erased)
-        return session, copies
+        return self._eraser.finish(session, message_id), copies
 
     def rename(self, session_id: str, title: str, revision: int | None = None) -> Session:
         """Give a title; an empty one lets the next message make it again."""

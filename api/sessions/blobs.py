@@ -131,8 +131,7 @@ class Blobs:
 
     def drop(self, named: Any) -> None:
         """Remove the blobs that `named`, a JSON value, has named, as far as nothing names them any more."""
-        digests = {match.decode() for match in _NAMED.findall(orjson.dumps(named))}
-        for digest in self._unnamed(digests):
+        for digest in self._unnamed(digests_in(named)):
             _remove(self._folder / digest, math.inf)
 
     def _unnamed(self, digests: set[str]) -> set[str]:
@@ -144,6 +143,11 @@ class Blobs:
             with suppress(OSError):
                 left -= {match.decode() for match in _NAMED.findall(path.read_bytes())}
         return left
+
+
+def digests_in(named: Any) -> set[str]:
+    """What tells the blobs apart that a JSON value names."""
+    return {match.decode() for match in _NAMED.findall(orjson.dumps(named))}
 
 
 def _remove(path: Path, older_than: float) -> bool:

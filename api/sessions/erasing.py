@@ -3,15 +3,18 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from api.errors import NotFound, TalariaError
-from api.sessions.blobs import Blobs
+from api.sessions.blobs import PREFIX, Blobs, digests_in
 from api.sessions.catalog import Catalog
 from api.sessions.copying import copied_as
-from api.sessions.model import ERASED, Message, Session
+from api.sessions.model import ERASED, Session
 from api.sessions.store import SessionStore
 
 _WITHOUT_WORDS = ("tool_call_id", "name", "status", "kind", "covers", "is_error", "source")
+# Files of a message that is being erased, by their bare digests: so written they keep no file alive.
+_LEFT = "files_to_remove"
 
 Place = tuple[str, int]
 
@@ -38,6 +41,13 @@ def erase(session: Session, message_id: int) -> None:
         session.title = ""
 
 
+def _change_extra(session: Session, message_id: int, more: dict[str, Any]) -> None:
+    """Give a message `more` in place of the files that it notes."""
+    message = session.message(message_id)
+    extra = {name: value for name, value in message.extra.items() if name != _LEFT}
+    session.messages[message_id - 1] = replace(message, extra={**extra, **more})
+
+
 def _is_late(source: Session, message_id: int, twin: Session, place: int) -> bool:
     return bool(source.message(message_id).content == ERASED != twin.message(place).content)
 
@@ -55,6 +65,27 @@ class Eraser:
         self._store = store
         self._blobs = blobs
         self._catalog = catalog
+
+    def begin(self, session: Session, message_id: int) -> None:
+        """Erase a message in its own session, which notes its files until `finish`. Raises `NotFound`."""
+        message = session.message(message_id)
+        files = message.extra.get(_LEFT) or sorted(digests_in([message.content, message.extra]))
+        erase(session, message_id)
+        if files:
+            _change_extra(session, message_id, {_LEFT: files})
+
+    def finish(self, session: Session, message_id: int) -> Session:
+        """Leave nothing of a message, after all its copies are erased, in the catalog and the blobs.
+
+        The session as it is then. Raises `StorageFailed`.
+        """
+        files = session.message(message_id).extra.get(_LEFT) or []
+        self._scrub([f"{PREFIX}{digest}" for digest in files])
+        if not files:
+            return session
+        with self._store.edit(session.session_id) as cleared:
+            _change_extra(cleared, message_id, {})
+        return cleared
 
     def spread(self, session_id: str, message_id: int) -> list[Place]:
         """Erase all copies of a message, and copies of those; the places where they lay.
@@ -91,7 +122,8 @@ class Eraser:
             for place in late:
                 erase(session, place)
         for place in late:
-            self.scrub(twin.message(place))
+            message = twin.message(place)
+            self._scrub([message.content, message.extra])
         return session
 
     def _wherever(self, session_id: str) -> Session | None:
@@ -102,9 +134,8 @@ class Eraser:
             return self._store.load_trashed(self._store.trashed(session_id)[-1])
         return None
 
-    def scrub(self, erased: Message) -> None:
-        """Leave nothing of a message, after all its copies are erased, in the catalog and the blobs."""
-        self._blobs.drop([erased.content, erased.extra])
+    def _scrub(self, named: Any) -> None:
+        self._blobs.drop(named)
         self._catalog.scrub()
 
     def _copies(self, session_id: str, message_id: int) -> Iterator[_Copy]:

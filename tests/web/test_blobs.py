@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from api.errors import StorageFailed
 from api.sessions.blobs import Blobs
 from tests.web.live_server import Answer, Client, LiveServer
 
@@ -230,6 +231,28 @@ def test_an_erased_message_takes_its_file_along_unless_another_names_it(live: Li
     ask(live, session_id, "one", attachments=images[:1])
     client.post("/api/session/erase", {"session_id": session_id, "message_id": 1})
     assert {f"blob:{path.name}" for path in folder.iterdir()} == {images[0]["id"]}
+
+
+def test_an_erase_that_failed_half_way_takes_the_file_along_when_repeated(
+    live: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, folder = live.client, live.services.settings.state_dir / "blobs"
+    session_id = client.new_session()
+    ask(live, session_id, "look", attachments=[kept(client, session_id)])
+    client.post("/api/session/duplicate", {"session_id": session_id})
+    erase = {"session_id": session_id, "message_id": 1}
+
+    def full(*_arguments: object) -> None:
+        raise StorageFailed("The disk is full.")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(live.services.store, "trashed", full)
+        assert client.post("/api/session/erase", erase).status == 503
+    assert client.contents(session_id)[0] == "[erased]"
+    assert client.post("/api/session/erase", erase).status == 200
+    assert list(folder.iterdir()) == []
+    (message, _) = client.session(session_id)["messages"]
+    assert "files_to_remove" not in message and "attachments" not in message
 
 
 def test_a_file_that_is_removed_while_it_comes_again_is_kept(
