@@ -63,8 +63,11 @@ def make_folder(folder: Path) -> Path:
 
 
 def sweep_temporaries(folder: Path) -> int:
-    """Remove what writes that were cut off have left in `folder`; how many files that were."""
-    left = list(folder.glob(f".*{TEMPORARY}"))
+    """Remove what writes that were cut off have left in `folder` and below; how many files that were.
+
+    Only before anything is written: a file on its way looks the same.
+    """
+    left = list(folder.rglob(f".*{TEMPORARY}"))
     for path in left:
         path.unlink(missing_ok=True)
     return len(left)

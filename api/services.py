@@ -21,7 +21,7 @@ from api.commands.registry import build_registry
 from api.concurrency import KeyedLocks, Workers
 from api.errors import UsageError
 from api.events import Event
-from api.files import Checkpoint, make_folder, no_checkpoint
+from api.files import Checkpoint, make_folder, no_checkpoint, sweep_temporaries
 from api.hub import Hub
 from api.render.renderings import Renderings
 from api.session_ops import SessionOps, install, uninstall
@@ -72,7 +72,7 @@ class Services:
 
     def open(self) -> None:
         """Put right what an ended process has left; before the port opens."""
-        self.store.sweep()
+        sweep_temporaries(self.settings.state_dir)
         self.catalog.reconcile()
         self.runner.recover(self.catalog.running())
 

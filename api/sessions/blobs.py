@@ -125,7 +125,6 @@ class Blobs:
 
     def sweep(self, older_than: float) -> int:
         """Remove what nothing names and what came before a time in Unix seconds; how many blobs."""
-        files.sweep_temporaries(self._folder)
         unnamed = self._unnamed({path.name for path in self._folder.iterdir() if _ID.match(path.name)})
         return sum(_remove(self._folder / digest, older_than) for digest in unnamed)
 

@@ -98,7 +98,6 @@ class Drafts:
 
     def sweep(self) -> int:
         """Remove the drafts of sessions that are neither here nor in the trash; how many."""
-        files.sweep_temporaries(self._folder)
         orphans = [path for path in self._folder.glob("*.json") if not self._is_known(path.stem)]
         for path in orphans:
             path.unlink(missing_ok=True)

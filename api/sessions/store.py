@@ -201,10 +201,6 @@ class SessionStore:
                 if entry.name.endswith(".json") and is_session_id(session_id):
                     yield session_id, Path(entry.path)
 
-    def sweep(self) -> int:
-        """Remove what writes that were cut off have left behind; only before anything is written."""
-        return sum(map(files.sweep_temporaries, (self._folder, self._trash)))
-
     def _save(self, before: Session, session: Session) -> None:
         if self._write(self.path(session.session_id), before, session):
             self._announce_saved(session)

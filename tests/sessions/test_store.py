@@ -11,8 +11,10 @@ import pytest
 
 from api.concurrency import Workers
 from api.errors import Conflict, Damaged, InvalidRequest, NotFound, StaleRevision, Unavailable
+from api.files import sweep_temporaries
 from api.sessions.model import Session
 from tests.conftest import House, build_house, wait_until
+from tests.web.live_server import live_server
 
 # fmt: off
 ODD_IDS = [
@@ -253,7 +255,7 @@ def test_a_process_that_dies_in_a_save_leaves_the_old_or_the_new(house: House, p
     row = left.catalog.row(session.session_id)
     assert row is not None
     assert row.message_count == kept
-    left.store.sweep()
+    sweep_temporaries(house.state_dir)
     assert [path.name for path in (house.state_dir / "sessions").iterdir()] == [f"{session.session_id}.json"]
     left.close()
 
@@ -309,8 +311,14 @@ def test_a_file_of_another_chat_in_the_trash_is_not_restored(house: House) -> No
     assert other.exists()
 
 
-def test_what_a_cut_off_write_left_in_the_trash_is_swept(house: House) -> None:
-    left = house.state_dir / "trash" / ".1-a.json.0123456789ab.tmp"
-    left.write_text("words")
-    house.store.sweep()
-    assert not left.exists()
+@pytest.mark.parametrize("place", [".", "trash", "drafts", "blobs"])
+def test_what_a_cut_off_write_left_is_swept_by_the_next_start_and_not_before(
+    tmp_path: Path, place: str
+) -> None:
+    with live_server(tmp_path) as live:
+        left = tmp_path / place / ".keys.json.0123456789ab.tmp"
+        left.write_text("words")
+        live.services.housekeep()
+        assert left.exists()
+    with live_server(tmp_path):
+        assert not left.exists()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from api.errors import NotFound, NothingToRedo, NothingToUndo, TalariaError
+from api.files import sweep_temporaries
 from api.sessions import tree
 from api.sessions.catalog import row_of
 from api.sessions.codec import decode
@@ -101,7 +102,7 @@ class StoreMachine(RuleBasedStateMachine):
     def start_again(self) -> None:
         self.house.close()
         self.house = build_house(self.folder)
-        self.house.store.sweep()
+        sweep_temporaries(self.house.state_dir)
         self.house.catalog.reconcile()
 
     @invariant()
