@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import orjson
 
 from api.concurrency import new_lock
-from api.errors import InvalidRequest, NotFound, TalariaError, Unavailable
+from api.errors import InvalidRequest, NotFound, StorageFailed, TalariaError, Unavailable
 from api.sessions import words
 from api.sessions.content import snippet_of
 from api.sessions.model import Session
@@ -128,7 +128,11 @@ class Catalog:
     def reconcile(self) -> None:
         """Bring the catalog in step with the files, reading only those that have changed."""
         self._stale = False
-        on_disk = dict(_stamps(self._store.entries()))
+        try:
+            on_disk = dict(_stamps(self._store.entries()))
+        except OSError as exc:
+            self._stale = True
+            raise StorageFailed(f"The folder of the chats cannot be read: {exc.strerror}.") from exc
         known = {
             row[0]: row[1:] for row in self._read("SELECT session_id, inode, size, mtime_ns FROM sessions")
         }
@@ -145,6 +149,11 @@ class Catalog:
         """Listed sessions, pinned ones first, then by newest activity. A bad `before`: `InvalidRequest`."""
         after, values = ("", []) if before is None else _after(before)
         where, chosen = only.sql()
+        page = self._healed(lambda: self._page(limit, after, values, (where, [archived, *chosen])))
+        if all(self._store.path(row.session_id).exists() for row in page.rows):
+            return page
+        # Somebody else has removed files.
+        self._stale = True
         return self._healed(lambda: self._page(limit, after, values, (where, [archived, *chosen])))
 
     def facets(self) -> Facets:

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from api.errors import InvalidRequest, Unavailable
+from api.errors import InvalidRequest, StorageFailed, Unavailable
 from api.sessions.catalog import Catalog
 from tests.conftest import House, build_house
 
@@ -41,6 +41,24 @@ def test_pages_follow_each_other_without_gap_or_repeat(house: House) -> None:
         if before is None:
             break
     assert seen == list(reversed(ids))
+
+
+def test_a_chat_whose_file_somebody_has_removed_is_not_listed(house: House) -> None:
+    ids = fill(house, 3)
+    house.store.path(ids[1]).unlink()
+    page = house.catalog.page()
+    assert ([row.session_id for row in page.rows], page.total) == ([ids[2], ids[0]], 2)
+
+
+def test_a_folder_that_somebody_has_removed_is_said_and_found_again(house: House) -> None:
+    ids = fill(house, 2)
+    folder, away = house.state_dir / "sessions", house.state_dir / "away"
+    folder.rename(away)
+    for _ in range(2):
+        with pytest.raises(StorageFailed):
+            house.catalog.page()
+    away.rename(folder)
+    assert listed(house.catalog) == [ids[1], ids[0]]
 
 
 @pytest.mark.parametrize("cursor", ["x", "", "00", "5b5d", "6e756c6c", "ff", BEYOND_SQLITE])
