@@ -10,6 +10,7 @@ import pytest
 from api.agents.base import RunRequest, Stop
 from api.agents.endpoint import Tries
 from api.events import Event
+from tests.conftest import WAIT_S
 from tests.fake_openai import (
     DONE,
     FakeOpenAI,
@@ -53,7 +54,7 @@ def running(agent: Any, stop: Stop | None = None) -> Iterator[Run]:
         yield run
     finally:
         run.stop.request()
-        run.thread.join(5)
+        run.thread.join(WAIT_S)
         assert not run.thread.is_alive()
 
 
@@ -91,9 +92,9 @@ def test_stop_closes_the_upstream_within_a_second(
 def test_stop_in_the_middle_of_a_flood_ends_it(make_agent: Any, server: FakeOpenAI) -> None:
     server.enqueue(Reply([chunk({"content": "word "})] * 200_000))
     with running(make_agent()) as run:
-        assert run.has_text.wait(5)
+        assert run.has_text.wait(WAIT_S)
         run.stop.request()
-        assert server.client_left.wait(1)
+        assert server.client_left.wait(WAIT_S)
     assert run.error is None
     assert 0 < len(run.events) < 200_000
 
