@@ -183,10 +183,13 @@ class Hub(Generic[S]):
             return stream.seq if stream else 0
 
     def state(self, stream_id: str) -> tuple[S, int] | None:
-        """What stands for a stream's events so far, and the number of the newest."""
+        """What stands for a stream's events so far, and the number of the newest that it stands for.
+
+        A terminal event is not among them: it adds nothing, and who hears it has to end what it ends.
+        """
         with self._lock:
             stream = self._streams.get(stream_id)
-            return (stream.state, stream.seq) if stream else None
+            return (stream.state, stream.seq - stream.ended) if stream else None
 
     def listeners(self) -> int:
         with self._lock:
