@@ -1,6 +1,7 @@
 """Who may ask: the access token, logins, codes that open a browser, and tickets for one address."""
 
 import hmac
+import logging
 import math
 import secrets
 from collections import deque
@@ -11,9 +12,11 @@ from api.auth.logins import Logins
 from api.auth.password import Password
 from api.clock import Clock
 from api.concurrency import new_lock
-from api.errors import RateLimited, TalariaError, Unauthorized, UsageError
+from api.errors import Damaged, RateLimited, TalariaError, Unauthorized, UsageError
 from api.files import create_whole
 from api.settings import Settings
+
+log = logging.getLogger(__name__)
 
 CODE_S = 60.0
 TICKET_S = 60.0
@@ -33,7 +36,7 @@ class Auth:
         self, token: str, password: Callable[[], Password | None], logins: Logins, clock: Clock
     ) -> None:
         self._token = token
-        self._password = password
+        self._find = password
         self._logins = logins
         self._clock = clock
         self._lock = new_lock()
@@ -49,17 +52,25 @@ class Auth:
         """Whether `token` is the access token, or that of a login."""
         if hmac.compare_digest(token.encode(errors="replace"), self._token.encode()):
             return True
-        password = self._password() if token else None
+        password = self._current() if token else None
         return password is not None and self._logins.accepts(token, password.key)
 
     @property
     def has_password(self) -> bool:
-        return self._password() is not None
+        return self._current() is not None
+
+    def _current(self) -> Password | None:
+        try:
+            return self._find()
+        except TalariaError as exc:
+            # Who may ask is not known here: what is wrong where is for the log.
+            log.warning("%s", exc)
+            raise Damaged("The password of this Talaria cannot be read. Set it again where it runs.") from exc
 
     def log_in(self, text: str) -> str:
         """A token for the password, good until its logout. Raises `Unauthorized`, `RateLimited`."""
         self._count_try()
-        password = self._password()
+        password = self._current()
         if password is None:
             raise Unauthorized("No password is set here. Use the access token.")
         if not password.matches(text):
@@ -68,7 +79,7 @@ class Auth:
 
     def log_out(self, token: str) -> bool:
         """End the login of this token; False for the access token, which stays."""
-        password = self._password()
+        password = self._current()
         return password is not None and self._logins.end(token, password.key)
 
     def new_code(self) -> str:

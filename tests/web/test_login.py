@@ -79,6 +79,18 @@ def test_a_login_without_anything_is_no_request(live: LiveServer) -> None:
         assert log_in(live.client, **body).status == 400
 
 
+@pytest.mark.parametrize("is_given", [True, False], ids=["a file of the start", "a kept one"])
+def test_a_password_that_cannot_be_read_says_nothing_of_this_machine(tmp_path: Path, is_given: bool) -> None:
+    file = tmp_path / "password"
+    set_password(tmp_path, PASSWORD)
+    with live_server(tmp_path, password_file=str(file) if is_given else None) as live:
+        file.unlink() if is_given else file.write_bytes(b"\xff")
+        for answer in (log_in(live.client, password=PASSWORD), Client(live.port, "x").get("/api/sessions")):
+            assert (answer.status, answer.json["code"]) == (409, "damaged")
+            assert str(tmp_path) not in answer.raw.decode()
+        assert live.client.get("/api/sessions").status == 200
+
+
 def test_without_a_password_nobody_logs_in_with_one(tmp_path: Path) -> None:
     with live_server(tmp_path) as live:
         answer = log_in(live.client, password="anything")
