@@ -150,7 +150,11 @@ class Gate:
     def _token(self) -> str:
         """The token of the request: its own, else the one that its ticket stands for."""
         ticket = request.args.get("ticket") if request.method in _SAFE else None
-        return bearer() or (self._auth.token_of(ticket, request.path) if ticket else "")
+        if bearer() or not ticket:
+            return bearer()
+        # Behind a prefix an address has two paths: that of the API, and the one that a browser asks for.
+        paths = (request.path, f"{request.script_root}{request.path}")
+        return next(filter(None, (self._auth.token_of(ticket, path) for path in paths)), "")
 
     def _check_body(self) -> None:
         if request.endpoint in MULTIPART:

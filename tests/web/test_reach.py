@@ -85,5 +85,9 @@ def test_under_a_prefix_both_kinds_of_proxy_are_served(proxied: LiveServer) -> N
         assert status(proxied.client, f"{prefix}/api/sessions") == 200
         assert status(proxied.client, f"{prefix}/api/sessions", Authorization="") == 401
     assert status(proxied.client, "/other/api/sessions") == 404
+    for path in ("/api/sessions", "/chat/api/sessions"):
+        ticket = proxied.client.post("/api/auth/ticket", {"path": path}).json["ticket"]
+        assert status(proxied.client, f"/chat/api/sessions?ticket={ticket}", Authorization="") == 200
+        assert status(proxied.client, f"/chat/api/trash?ticket={ticket}", Authorization="") == 401
     bare = proxied.client.get("/chat")
     assert (bare.status, bare.headers["Location"]) == (302, "/chat/")
