@@ -12,7 +12,15 @@ from api.agents.endpoint import ADD_ONE, GIVEN, Endpoint
 from api.agents.endpoint_rules import PLAIN, check_id, from_json
 from api.clock import Clock
 from api.concurrency import new_lock
-from api.errors import AgentError, Damaged, InvalidRequest, NewerVersion, NotFound, TalariaError
+from api.errors import (
+    AgentError,
+    Damaged,
+    InvalidRequest,
+    NewerVersion,
+    NotFound,
+    StorageFailed,
+    TalariaError,
+)
 
 _SCHEMA_VERSION = 1
 _MEND = "Mend it or move it away."
@@ -153,15 +161,23 @@ class EndpointStore:
 
     def _write(self, stored: dict[str, Endpoint], default: Default) -> None:
         """Both files, then the memory; a key that nobody uses is better than an endpoint without its key."""
-        keys = {name: entry.api_key for name, entry in stored.items() if entry.api_key}
-        if keys or self._keys_file.exists():
-            _dump(self._keys_file, {"keys": keys})
+        self._write_keys(stored)
         plain = {
             "default": {name: getattr(default, name) for name in ("agent", "endpoint", "model")},
             "endpoints": [to_json(entry) for entry in stored.values()],
         }
-        _dump(self._file, plain)
+        try:
+            _dump(self._file, plain)
+        except StorageFailed:
+            # A new key beside an old address would go to the wrong service after the next start.
+            self._write_keys(self._stored)
+            raise
         self._stored, self.default = stored, default
+
+    def _write_keys(self, stored: Mapping[str, Endpoint]) -> None:
+        keys = {name: entry.api_key for name, entry in stored.items() if entry.api_key}
+        if keys or self._keys_file.exists():
+            _dump(self._keys_file, {"keys": keys})
 
 
 def to_json(endpoint: Endpoint) -> dict[str, Any]:

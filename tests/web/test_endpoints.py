@@ -259,6 +259,19 @@ def test_a_default_agent_of_the_start_is_changed_there_and_nowhere_else(
         assert live.client.post("/api/default-model", {"agent": "embedded"}).status == 200
 
 
+def test_an_endpoint_that_cannot_be_saved_keeps_its_key(tmp_path: Path, fake: FakeOpenAI) -> None:
+    with live_server(tmp_path, shipped_agents) as live:
+        own = save(live.client, base_url=fake.base_url, api_key=KEY)
+        kept = (tmp_path / "keys.json").read_bytes()
+        (tmp_path / "endpoints.json").unlink()
+        (tmp_path / "endpoints.json").mkdir()
+        moved = {"id": own["id"], "base_url": "http://127.0.0.1:9/v1", "api_key": "of-another-service"}
+        assert live.client.post("/api/endpoints/save", moved).status == 503
+        assert (tmp_path / "keys.json").read_bytes() == kept
+        (entry,) = live.client.get("/api/endpoints").json["endpoints"]
+        assert entry["base_url"] == fake.base_url
+
+
 def test_a_model_without_any_endpoint_is_refused(live: LiveServer) -> None:
     answer = live.client.post("/api/default-model", {"agent": "openai", "model": "m"})
     assert (answer.status, answer.json["code"]) == (400, "invalid_request")
