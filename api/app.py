@@ -64,11 +64,13 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_error_handler(Exception, _answer)
     v = services
     streams = Streams(v.hub, v.rendered, gate.admission)
-    room = CommandRoom(v.commands, v.store, v.ops, v.runner, ModelList(v.agents, v.local_servers))
+    room = CommandRoom(v.commands, v.store, v.maker, v.ops, v.runner, ModelList(v.agents, v.local_servers))
     app.register_blueprint(page.blueprint())
     app.register_api(auth.blueprint(v.auth))
     shown = Shown(v.runner, v.drafts)
-    app.register_api(sessions.blueprint(v.store, v.catalog, v.ops, v.runner, v.clock, shown, v.renderings))
+    app.register_api(
+        sessions.blueprint(v.store, v.catalog, v.maker, v.ops, v.runner, v.clock, shown, v.renderings)
+    )
     app.register_api(labels.blueprint(v.catalog, v.ops, shown))
     app.register_api(drafts.blueprint(v.ops, shown))
     app.register_api(search.blueprint(v.search))

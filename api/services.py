@@ -24,6 +24,7 @@ from api.events import Event
 from api.files import Checkpoint, make_folder, no_checkpoint, sweep_temporaries
 from api.hub import Hub
 from api.render.renderings import Renderings
+from api.session_making import SessionMaker
 from api.session_ops import SessionOps, install, uninstall
 from api.sessions.blobs import Blobs
 from api.sessions.catalog import Catalog
@@ -64,6 +65,7 @@ class Services:
     endpoints: EndpointStore
     local_servers: LocalServers
     runner: TurnRunner
+    maker: SessionMaker
     ops: SessionOps
     commands: Registry
     auth: Auth
@@ -151,14 +153,13 @@ def build(
     workers, hub = Workers(), Hub[Turn](clock.new_id())
     locks = KeyedLocks(make_folder(state_dir / "locks"))
     store = SessionStore(state_dir, locks, clock, checkpoint=checkpoint)
-    drafts = Drafts(state_dir, store, locks, clock)
+    drafts, blobs = Drafts(state_dir, store, locks, clock), Blobs(state_dir)
     catalog = Catalog(state_dir / "catalog.db", store, drafts.has)
     endpoints = EndpointStore(state_dir, _given_endpoint(settings), clock)
     pool = AgentPool(make_agents(settings, workers, endpoints), _default_agent(settings, endpoints))
-    blobs, renderings = Blobs(state_dir), Renderings()
     runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers, blobs)
     store.on_saved(_announcer(catalog, hub))
-    ops = SessionOps(store, runner, pool, clock, Eraser(store, catalog, blobs), drafts)
+    eraser, renderings = Eraser(store, catalog, blobs), Renderings()
     return Services(
         settings=settings,
         clock=clock,
@@ -174,7 +175,8 @@ def build(
         endpoints=endpoints,
         local_servers=LocalServers(workers),
         runner=runner,
-        ops=ops,
+        maker=SessionMaker(store, pool, clock, eraser),
+        ops=SessionOps(store, runner, pool, clock, eraser, drafts),
         commands=build_registry(),
         auth=_auth(settings, clock),
         renderings=renderings,

@@ -1,15 +1,14 @@
-"""Every change of a session that is no turn, and what a session says about itself."""
+"""Every change of a session that is there and no turn, and what a session says about itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from api.agents.pool import AgentPool
 from api.clock import Clock
 from api.errors import InvalidRequest, NotFound, NothingToRetry, NothingToUndo
-from api.sessions import importing, tree
-from api.sessions.content import LABEL_LIMIT, clean_title, preview, text_of, title_from
-from api.sessions.copying import copy_line, copy_whole
+from api.sessions import tree
+from api.sessions.content import clean_label, clean_title, preview, text_of
 from api.sessions.drafts import Drafts
 from api.sessions.erasing import Eraser, Place
 from api.sessions.model import Message, QueueItem, Session
@@ -57,7 +56,7 @@ class Undone:
 
 
 class SessionOps:
-    """Creates, renames, undoes, restores … sessions: each method is one edit or one read."""
+    """Renames, undoes, restores … sessions: each method is one edit or one read."""
 
     def __init__(
         self,
@@ -74,56 +73,6 @@ class SessionOps:
         self._runner = runner
         self._agents = agents
         self._clock = clock
-
-    def new(self, title: str = "", **about: str) -> Session:
-        """An empty session; `about` names agent, endpoint, model, profile, workspace, personality, project.
-
-        Raises `InvalidRequest` for an agent that nobody has.
-        """
-        self._agents.check(about.get("agent"), about.get("endpoint"))
-        now = self._clock.now()
-        session = Session(self._store.new_id(), created_at=now, updated_at=now, **about)  # type: ignore[arg-type]
-        session.project = _label(session.project)
-        if clean_title(title):
-            session.title, session.title_source = clean_title(title), "user"
-        return self._store.create(session)
-
-    def import_messages(self, rows: Sequence[Any], title: str = "", **about: str) -> Session:
-        """A session made of a list of messages. Raises `InvalidRequest` that names each bad row."""
-        self._agents.check(about.get("agent"), about.get("endpoint"))
-        bad = importing.check(rows)
-        if bad:
-            first = f"Message {bad[0].position}: {bad[0].reason}."
-            raise InvalidRequest(first, details={"failed": [asdict(row) for row in bad[:20]]})
-        now = self._clock.now()
-        session = Session(self._store.new_id(), created_at=now, updated_at=now, **about)  # type: ignore[arg-type]
-        session.source = {"kind": "import"}
-        importing.fill(session, rows, now)
-        typed = next((message for message in session.messages if message.is_typed), None)
-        session.title = clean_title(title) or (title_from(typed.content) if typed else "")
-        session.title_source = "user" if clean_title(title) else "auto"
-        return self._store.create(session)
-
-    def branch(self, session_id: str, message_id: int | None = None, title: str = "") -> Session:
-        """A new session with the line up to a message, by default all of it. Raises `InvalidRequest`."""
-        source = self._store.load(session_id)
-        twin = copy_line(source, self._store.new_id(), message_id, self._clock.now())
-        return self._create_copy(source, twin, title, "branch")
-
-    def duplicate(self, session_id: str, message_id: int | None = None, title: str = "") -> Session:
-        """A new session with all of this one, variants too, or with the line up to a message."""
-        source, new_id, now = self._store.load(session_id), self._store.new_id(), self._clock.now()
-        if message_id is None:
-            twin = copy_whole(source, new_id, now)
-        else:
-            twin = copy_line(source, new_id, message_id, now)
-        return self._create_copy(source, twin, title, "copy")
-
-    def _create_copy(self, source: Session, twin: Session, title: str, suffix: str) -> Session:
-        made = clean_title(f"{source.title} ({suffix})") if source.title else ""
-        twin.title = clean_title(title) or made
-        twin.title_source = "user" if clean_title(title) else source.title_source
-        return self._eraser.catch_up(self._store.create(twin))
 
     def erase(
         self, session_id: str, message_id: int, revision: int | None = None
@@ -173,13 +122,13 @@ class SessionOps:
     def move(self, session_id: str, project: str | None, revision: int | None = None) -> Session:
         """Put a chat into a project; None or a blank name takes it out."""
         with self._store.edit(session_id, revision) as session:
-            session.project = _label(project)
+            session.project = clean_label(project)
         return session
 
     def tag(self, session_id: str, tags: Sequence[str], revision: int | None = None) -> Session:
         """Give a chat these tags and no others, blank ones and repeats left out."""
         with self._store.edit(session_id, revision) as session:
-            session.tags = [tag for tag in dict.fromkeys(map(_label, tags)) if tag]
+            session.tags = [tag for tag in dict.fromkeys(map(clean_label, tags)) if tag]
         return session
 
     def draft(
@@ -302,10 +251,6 @@ class SessionOps:
             "context_tokens": context_tokens(session),
             "context_limit": info.context_limit(session.endpoint, session.model),
         }
-
-
-def _label(name: str | None) -> str | None:
-    return clean_title(name or "", LABEL_LIMIT) or None
 
 
 def _waiting(session: Session, turn_id: str) -> QueueItem:

@@ -8,6 +8,7 @@ from typing import Any
 
 from api.agents.model_list import ModelList
 from api.errors import InvalidRequest, UnknownCommand
+from api.session_making import SessionMaker
 from api.session_ops import SessionOps
 from api.turns.runner import TurnRunner
 
@@ -28,6 +29,7 @@ class Context:
     """What a command may use: the session it was typed in, and the operations of the process."""
 
     session_id: str
+    maker: SessionMaker
     ops: SessionOps
     runner: TurnRunner
     models: ModelList

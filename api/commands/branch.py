@@ -4,7 +4,7 @@ from api.commands.base import Answer, Command, Context
 
 
 def _run(context: Context, argument: str) -> Answer:
-    session = context.ops.branch(context.session_id, title=argument)
+    session = context.maker.branch(context.session_id, title=argument)
     return Answer(f"A branch: {session.title}", {"session_id": session.session_id, "title": session.title})
 
 

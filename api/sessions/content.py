@@ -58,6 +58,11 @@ def clean_title(text: str, limit: int = TITLE_LIMIT) -> str:
     return preview(line, limit - 3) if len(_GRAPHEME.findall(line)) > limit else line
 
 
+def clean_label(name: str | None) -> str | None:
+    """The name of a project or a tag; None where nothing can be seen."""
+    return clean_title(name or "", LABEL_LIMIT) or None
+
+
 def title_from(content: Any) -> str:
     """A title made of the first words of a message; empty where it has none that can be seen."""
     return clean_title(text_of(content)[:2000], AUTO_TITLE_LIMIT)

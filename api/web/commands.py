@@ -7,6 +7,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from api.agents.model_list import ModelList
 from api.commands.base import Command, Context, Registry
 from api.errors import InvalidRequest, NotFound
+from api.session_making import SessionMaker
 from api.session_ops import SessionOps
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
@@ -21,6 +22,7 @@ class CommandRoom:
         self,
         registry: Registry,
         store: SessionStore,
+        maker: SessionMaker,
         ops: SessionOps,
         runner: TurnRunner,
         models: ModelList,
@@ -28,6 +30,7 @@ class CommandRoom:
         self.registry = registry
         self._models = models
         self._store = store
+        self._maker = maker
         self._ops = ops
         self._runner = runner
 
@@ -39,7 +42,7 @@ class CommandRoom:
         command, argument = found
         self._store.load(session_id)
         answer = command.run(
-            Context(session_id, self._ops, self._runner, self._models, self.registry), argument
+            Context(session_id, self._maker, self._ops, self._runner, self._models, self.registry), argument
         )
         return {
             "command": command.name,

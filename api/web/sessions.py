@@ -7,6 +7,7 @@ from flask_openapi3.blueprint import APIBlueprint
 
 from api.clock import Clock
 from api.render.renderings import Renderings
+from api.session_making import SessionMaker
 from api.session_ops import SessionOps
 from api.sessions import tree
 from api.sessions.catalog import Catalog, Filter
@@ -24,6 +25,7 @@ from api.web.shown import Shown
 def blueprint(
     store: SessionStore,
     catalog: Catalog,
+    maker: SessionMaker,
     ops: SessionOps,
     runner: TurnRunner,
     clock: Clock,
@@ -33,7 +35,7 @@ def blueprint(
     bp = new_room("sessions")
     _add_list(bp, catalog, runner, clock)
     _add_session(bp, store, shown, renderings)
-    _add_making(bp, ops, shown)
+    _add_making(bp, maker, shown)
     _add_changing(bp, ops, shown)
     _add_deleting(bp, store, ops, runner, shown)
     return bp
@@ -60,24 +62,24 @@ def _add_session(bp: APIBlueprint, store: SessionStore, shown: Shown, renderings
         return {"session": answer}
 
 
-def _add_making(bp: APIBlueprint, ops: SessionOps, shown: Shown) -> None:
+def _add_making(bp: APIBlueprint, maker: SessionMaker, shown: Shown) -> None:
     @bp.post("/api/session/new", responses={201: s.SessionAnswer})
     def new(body: s.NewBody) -> Any:
         about = body.model_dump(exclude={"title"}, exclude_none=True)
-        return {"session": shown.session(ops.new(body.title, **about))}, 201
+        return {"session": shown.session(maker.new(body.title, **about))}, 201
 
     @bp.post("/api/session/import", responses={201: s.OkSessionAnswer})
     def import_messages(body: s.ImportBody) -> Any:
         about = body.model_dump(exclude={"title", "messages"}, exclude_none=True)
-        return shown.changed(ops.import_messages(body.messages, body.title, **about)), 201
+        return shown.changed(maker.import_messages(body.messages, body.title, **about)), 201
 
     @bp.post("/api/session/branch", responses={201: s.BranchAnswer})
     def branch(body: s.BranchBody) -> Any:
-        return _copied(ops.branch(body.session_id, body.message_id, body.title)), 201
+        return _copied(maker.branch(body.session_id, body.message_id, body.title)), 201
 
     @bp.post("/api/session/duplicate", responses={201: s.BranchAnswer})
     def duplicate(body: s.BranchBody) -> Any:
-        return _copied(ops.duplicate(body.session_id, body.message_id, body.title)), 201
+        return _copied(maker.duplicate(body.session_id, body.message_id, body.title)), 201
 
 
 def _add_changing(bp: APIBlueprint, ops: SessionOps, shown: Shown) -> None:

@@ -47,7 +47,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     gate = Gate(services.auth, settings.allow_hosts)
     gate.port = 80
     app = create_app(services, gate)
-    session_id = services.ops.import_messages([{"role": "user", "content": "hello"}]).session_id
+    session_id = services.maker.import_messages([{"role": "user", "content": "hello"}]).session_id
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", app, headers=HEADERS)
     yield Api(app, schema, session_id)
     services.settle(1.0)
