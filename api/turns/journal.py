@@ -10,6 +10,7 @@ from api.errors import StorageFailed
 from api.events import Event
 from api.files import make_folder
 from api.sessions.shapes import Shape, is_number, is_text
+from api.turns.turn import Turn
 
 
 class JournalFile:
@@ -58,6 +59,13 @@ class Journal:
             except (ValueError, KeyError, TypeError, AttributeError):
                 break
         return events
+
+    def turn(self, session_id: str, turn_id: str) -> Turn:
+        """A turn as far as its journal tells it."""
+        turn = Turn(session_id, turn_id)
+        for event in self.read(session_id, turn_id):
+            turn = turn.apply(event)
+        return turn
 
     def remove(self, session_id: str, turn_id: str | None = None) -> None:
         """Remove the journal of a turn, or all those of a session."""

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from api.agents.pool import AgentPool
 from api.clock import Clock
 from api.concurrency import Workers
-from api.errors import AgentError, Busy, NotFound, StorageFailed, TalariaError, Unavailable
+from api.errors import Busy, NotFound, TalariaError, Unavailable
 from api.hub import Hub
 from api.sessions.blobs import Blobs
-from api.sessions.model import DONE, FAILED, INTERRUPTED, STOPPED, Session
+from api.sessions.model import DONE, STOPPED, Session
 from api.sessions.store import SessionStore, Stamp
-from api.turns import begin
+from api.turns import begin, worker
+from api.turns.abandoned import AbandonedTurns
 from api.turns.begin import Beginning, Sending
 from api.turns.journal import Journal
 from api.turns.live import LiveTurn
 from api.turns.replay import opening
-from api.turns.settle import INTERRUPTED_ERROR, TERMINAL_EVENT, Outcome, settle, terminal_data
+from api.turns.settle import TERMINAL_EVENT, Outcome, failure, interrupted, settle, terminal_data
 from api.turns.table import TurnTable
-from api.turns.talk import talk
 from api.turns.titles import TitleMaker
 from api.turns.turn import Turn
 
@@ -71,6 +71,7 @@ class TurnRunner:
         self._workers = workers
         self._blobs = blobs
         self._table = TurnTable(running_limit)
+        self._abandoned = AbandonedTurns(store, journal, self._table, clock)
         self._titles = TitleMaker(store, agents, hub, clock, workers)
         self._closing = False
         store.on_saved(self._follow)
@@ -83,7 +84,7 @@ class TurnRunner:
         """Start a turn with a text, or queue it behind the one that runs. Durable when this returns."""
 
         def start(session: Session) -> None:
-            self._settle_abandoned(session)
+            self._abandoned.settle(session)
             is_busy = self._is_busy(session)
             if is_busy and not may_queue:
                 raise Busy()
@@ -131,7 +132,7 @@ class TurnRunner:
     def resume(self, session_id: str, revision: int | None = None) -> Session:
         """Start the first waiting text, which a stop or a failure had held back; nothing where none waits."""
         with self._claiming(session_id, revision) as (session, begun):
-            self._settle_abandoned(session)
+            self._abandoned.settle(session)
             if not self._is_busy(session) and session.queue:
                 begin.begin_next(session, self._beginning(session))
                 begun.extend(self._claim_begun(session))
@@ -155,7 +156,7 @@ class TurnRunner:
         with self._store.remove(session_id) as session:
             live = self._table.get(session_id)
             if session and session.active_turn:
-                turn = live.finish() if live else self._from_journal(session)
+                turn = live.finish() if live else self._journal.turn(session_id, session.active_turn.turn_id)
                 settle(session, session.active_turn, turn, Outcome(STOPPED), self._clock.now())
         self._journal.remove(session_id)
         if live:
@@ -180,7 +181,7 @@ class TurnRunner:
 
     def require_idle(self, session: Session) -> None:
         """Inside an edit: raises `Busy` while a turn runs; a turn whose process is gone is settled."""
-        self._settle_abandoned(session)
+        self._abandoned.settle(session)
         if self._is_busy(session):
             raise Busy()
 
@@ -200,8 +201,7 @@ class TurnRunner:
 
     def recover(self, session_ids: Iterable[str]) -> int:
         """Settle the turns that an ended process has left; before the port opens. How many there were."""
-        candidates = set(session_ids) | {session_id for session_id, _ in self._journal.entries()}
-        return sum(self._recover(session_id) for session_id in sorted(candidates))
+        return self._abandoned.recover(session_ids)
 
     def close(self, grace_s: float) -> None:
         """Refuse new turns, wait for the running ones, and settle what still runs as interrupted."""
@@ -211,7 +211,7 @@ class TurnRunner:
         for live in self._table.all():
             self._table.withdraw(live)
             live.stop.request()
-            self._settle(live, Outcome(INTERRUPTED, INTERRUPTED_ERROR))
+            self._settle(live, interrupted())
         self._table.is_occupied.set()
 
     # Inside.
@@ -282,36 +282,15 @@ class TurnRunner:
         except RuntimeError as exc:
             log.error("no thread for turn %s: %s", live.turn.stream_id, exc)
             self._table.release(live)
-            self._settle(live, _failure("This machine has no room for one more thread.", "unavailable"))
+            self._settle(live, failure("This machine has no room for one more thread.", "unavailable"))
 
     def _work(self, live: LiveTurn) -> None:
         try:
-            self._settle(live, self._run(live))
+            self._settle(live, worker.run(live, self._store, self._agents, self._blobs.read))
         finally:
             following = self._table.release(live)
             if following:
                 self._spawn(following)
-
-    def _run(self, live: LiveTurn) -> Outcome:
-        """The top of a turn's worker: whatever happens in it becomes the outcome of the turn."""
-        try:
-            session = self._store.load(live.session_id)
-            talk(session, self._agents.get(session.agent), live, self._blobs.read)
-        except AgentError as exc:
-            outcome = _failure(exc.message, exc.type, exc.hint)
-        except StorageFailed as exc:
-            outcome = _failure(exc.message, "storage")
-        except TalariaError as exc:
-            outcome = _failure(exc.message, "provider_error")
-        except BaseException as exc:
-            log.exception("turn %s: the agent failed", live.turn.stream_id)
-            if isinstance(exc, Exception):
-                outcome = _failure("The agent failed in an unexpected way; the log has the details.")
-            else:
-                outcome = Outcome(INTERRUPTED, INTERRUPTED_ERROR)
-        else:
-            outcome = Outcome(DONE)
-        return Outcome(STOPPED) if live.stop.requested else outcome
 
     def _settle(self, live: LiveTurn, outcome: Outcome) -> None:
         """Store the end of a turn and tell it. The first that settles wins; a later one writes nothing."""
@@ -346,37 +325,7 @@ class TurnRunner:
         """Whether a turn lives here."""
         return self._table.get(session.session_id) is not None
 
-    def _settle_abandoned(self, session: Session) -> None:
-        """Inside an edit: end a turn that the file still names and nobody runs."""
-        if session.active_turn and not self._is_busy(session):
-            outcome = Outcome(INTERRUPTED, INTERRUPTED_ERROR)
-            settle(session, session.active_turn, self._from_journal(session), outcome, self._clock.now())
-
-    def _from_journal(self, session: Session) -> Turn:
-        assert session.active_turn is not None
-        turn = Turn(session.session_id, session.active_turn.turn_id)
-        for event in self._journal.read(turn.session_id, turn.turn_id):
-            turn = turn.apply(event)
-        return turn
-
-    def _recover(self, session_id: str) -> int:
-        try:
-            with self._store.edit(session_id) as session:
-                found = session.active_turn is not None
-                self._settle_abandoned(session)
-        except NotFound:
-            found = False
-        except TalariaError as exc:
-            log.warning("session %s cannot be recovered: %s", session_id, exc)
-            return 0
-        self._journal.remove(session_id)
-        return int(found)
-
     def _beginning(self, session: Session) -> Beginning:
         info = self._agents.get(session.agent).info()
         model = info.model(session.endpoint, session.model)
         return Beginning(self._hub.boot_id, info.name, model, self._clock.now())
-
-
-def _failure(message: str, type: str = "provider_error", hint: str = "") -> Outcome:
-    return Outcome(FAILED, {"message": message, "type": type, "hint": hint})

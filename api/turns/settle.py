@@ -23,6 +23,16 @@ class Outcome:
     error: Mapping[str, Any] | None = None
 
 
+def failure(message: str, type: str = "provider_error", hint: str = "") -> Outcome:
+    """A failure as its user is told."""
+    return Outcome(FAILED, {"message": message, "type": type, "hint": hint})
+
+
+def interrupted() -> Outcome:
+    """The end of a turn whose process ends or has ended."""
+    return Outcome(INTERRUPTED, INTERRUPTED_ERROR)
+
+
 def settle(session: Session, active: ActiveTurn, turn: Turn, outcome: Outcome, now: float) -> list[int]:
     """Append what the turn said, give its record its end, and free the session; the new message ids."""
     record = session.turn(active.turn_id)
