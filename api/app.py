@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from werkzeug.exceptions import HTTPException, InternalServerError, MethodNotAllowed
 
 from api import __version__, errors
-from api.agents.model_list import ModelList
 from api.services import Services
 from api.web import (
     auth,
@@ -30,7 +29,6 @@ from api.web import (
 )
 from api.web import settings as web_settings
 from api.web.body import OrjsonProvider
-from api.web.commands import CommandRoom
 from api.web.gate import Gate
 from api.web.schemas import ErrorAnswer
 from api.web.shown import Shown
@@ -64,7 +62,6 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_error_handler(Exception, _answer)
     v = services
     streams = Streams(v.hub, v.rendered, gate.admission)
-    room = CommandRoom(v.commands, v.store, v.maker, v.ops, v.runner, ModelList(v.agents, v.local_servers))
     app.register_blueprint(page.blueprint())
     app.register_api(auth.blueprint(v.auth))
     shown = Shown(v.runner, v.drafts)
@@ -75,10 +72,10 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_api(drafts.blueprint(v.ops, shown))
     app.register_api(search.blueprint(v.search))
     app.register_api(history.blueprint(v.ops, v.report))
-    app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, room, v.drafts, v.blobs))
+    app.register_api(turns.blueprint(v.store, v.runner, v.hub, streams, v.composer))
     app.register_api(blobs.blueprint(v.store, v.blobs))
     app.register_api(queue.blueprint(v.ops, v.runner))
-    app.register_api(commands.blueprint(room))
+    app.register_api(commands.blueprint(v.commands))
     app.register_api(web_settings.blueprint(v.settings))
     app.register_api(endpoints.blueprint(v.endpoints, v.agents, v.local_servers, v.settings.agent))
     app.register_api(system.blueprint(gate, v.catalog, v.runner, v.hub, streams))

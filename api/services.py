@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from api.agents.base import Agent
 from api.agents.embedded import EmbeddedAgent
@@ -9,6 +10,7 @@ from api.agents.embedded_install import EmbeddedInstall, default_folder
 from api.agents.endpoint import GIVEN, Endpoint
 from api.agents.endpoint_store import EndpointStore
 from api.agents.local_servers import LocalServers
+from api.agents.model_list import ModelList
 from api.agents.openai_chat import OpenAIAgent
 from api.agents.pool import AgentPool
 from api.agents.sidecar_process import Sidecar
@@ -16,8 +18,9 @@ from api.auth.access import Auth, access_token
 from api.auth.logins import Logins
 from api.auth.password import find_password
 from api.clock import Clock
-from api.commands.base import Registry
+from api.commands.dispatcher import Dispatcher
 from api.commands.registry import build_registry
+from api.composer import Composer
 from api.concurrency import KeyedLocks, Workers
 from api.errors import UsageError
 from api.events import Event
@@ -67,7 +70,8 @@ class Services:
     runner: TurnRunner
     maker: SessionMaker
     ops: SessionOps
-    commands: Registry
+    commands: Dispatcher
+    composer: Composer
     auth: Auth
     renderings: Renderings
     rendered: RenderedTurns
@@ -149,17 +153,15 @@ def build(
     checkpoint: Checkpoint = no_checkpoint,
 ) -> Services:
     """The objects of one process over a state folder; nothing runs yet."""
-    state_dir = make_folder(settings.state_dir)
     workers, hub = Workers(), Hub[Turn](clock.new_id())
-    locks = KeyedLocks(make_folder(state_dir / "locks"))
-    store = SessionStore(state_dir, locks, clock, checkpoint=checkpoint)
-    drafts, blobs = Drafts(state_dir, store, locks, clock), Blobs(state_dir)
-    catalog = Catalog(state_dir / "catalog.db", store, drafts.has)
-    endpoints = EndpointStore(state_dir, _given_endpoint(settings), clock)
-    pool = AgentPool(make_agents(settings, workers, endpoints), _default_agent(settings, endpoints))
-    runner = TurnRunner(store, hub, Journal(state_dir), pool, clock, workers, blobs)
+    store, drafts, blobs, catalog = _stored(make_folder(settings.state_dir), clock, checkpoint)
+    endpoints, pool = _answering(settings, clock, workers, make_agents)
+    runner = TurnRunner(store, hub, Journal(settings.state_dir), pool, clock, workers, blobs)
     store.on_saved(_announcer(catalog, hub))
-    eraser, renderings = Eraser(store, catalog, blobs), Renderings()
+    eraser, local, renderings = Eraser(store, catalog, blobs), LocalServers(workers), Renderings()
+    maker = SessionMaker(store, pool, clock, eraser)
+    ops = SessionOps(store, runner, pool, clock, eraser, drafts)
+    commands = Dispatcher(build_registry(), store, maker, ops, runner, ModelList(pool, local))
     return Services(
         settings=settings,
         clock=clock,
@@ -173,15 +175,35 @@ def build(
         hub=hub,
         agents=pool,
         endpoints=endpoints,
-        local_servers=LocalServers(workers),
+        local_servers=local,
         runner=runner,
-        maker=SessionMaker(store, pool, clock, eraser),
-        ops=SessionOps(store, runner, pool, clock, eraser, drafts),
-        commands=build_registry(),
+        maker=maker,
+        ops=ops,
+        commands=commands,
+        composer=Composer(commands, runner, blobs, drafts),
         auth=_auth(settings, clock),
         renderings=renderings,
         rendered=RenderedTurns(renderings, hub, clock),
     )
+
+
+def _stored(
+    state_dir: Path, clock: Clock, checkpoint: Checkpoint
+) -> tuple[SessionStore, Drafts, Blobs, Catalog]:
+    """What the state folder holds of conversations."""
+    locks = KeyedLocks(make_folder(state_dir / "locks"))
+    store = SessionStore(state_dir, locks, clock, checkpoint=checkpoint)
+    drafts = Drafts(state_dir, store, locks, clock)
+    return store, drafts, Blobs(state_dir), Catalog(state_dir / "catalog.db", store, drafts.has)
+
+
+def _answering(
+    settings: Settings, clock: Clock, workers: Workers, make_agents: MakeAgents
+) -> tuple[EndpointStore, AgentPool]:
+    """What answers: the endpoints that are set up, and the backends."""
+    endpoints = EndpointStore(settings.state_dir, _given_endpoint(settings), clock)
+    agents = make_agents(settings, workers, endpoints)
+    return endpoints, AgentPool(agents, _default_agent(settings, endpoints))
 
 
 def _auth(settings: Settings, clock: Clock) -> Auth:

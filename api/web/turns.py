@@ -5,11 +5,11 @@ from typing import Any
 from flask import Response, request
 from flask_openapi3.blueprint import APIBlueprint
 
+from api.commands.dispatcher import Ran
+from api.composer import Composer
 from api.errors import InvalidRequest, NotFound
 from api.events import Event
 from api.hub import Hub
-from api.sessions.blobs import Blobs
-from api.sessions.drafts import Drafts
 from api.sessions.model import RUNNING, Session, is_session_id
 from api.sessions.store import SessionStore
 from api.turns.begin import Sending
@@ -17,7 +17,7 @@ from api.turns.replay import replay
 from api.turns.runner import Started, TurnRunner
 from api.turns.turn import Turn
 from api.web import schemas as s
-from api.web.commands import CommandRoom
+from api.web.commands import ran_json
 from api.web.frames import number_of
 from api.web.room import new_room
 from api.web.streams import Streams
@@ -28,23 +28,14 @@ def blueprint(
     runner: TurnRunner,
     hub: Hub[Turn],
     streams: Streams,
-    commands: CommandRoom,
-    drafts: Drafts,
-    blobs: Blobs,
+    composer: Composer,
 ) -> APIBlueprint:
     bp = new_room("turns")
 
     @bp.post("/api/chat/start", responses={202: s.StartAnswer, 200: s.CommandAnswer})
     def start(body: s.StartBody) -> Any:
-        if body.edit is None and not body.regenerate and isinstance(body.message, str) and not body.as_text:
-            answer = commands.run(body.session_id, body.message)
-            if answer is not None:
-                return answer, 200
-        started = _start(runner, blobs, body)
-        if body.edit is None and not body.regenerate:
-            text = body.message if isinstance(body.message, str) else ""
-            drafts.sent(body.session_id, text, body.attachments or ())
-        return _started_json(started), 202
+        done = _start(composer, runner, body)
+        return (ran_json(done), 200) if isinstance(done, Ran) else (_started_json(done), 202)
 
     _add_streams(bp, store, runner, hub, streams)
 
@@ -107,26 +98,19 @@ def _require_turn(session: Session, turn_id: str) -> None:
         session.turn(turn_id)
 
 
-def _start(runner: TurnRunner, blobs: Blobs, body: s.StartBody) -> Started:
+def _start(composer: Composer, runner: TurnRunner, body: s.StartBody) -> Ran | Started:
     if body.regenerate:
         return runner.regenerate(body.session_id, body.message_id, body.client_id, body.expected_revision)
-    attachments = None if body.attachments is None else blobs.attachments(body.attachments)
-    content = blobs.take_inline(_content(body.message, bool(attachments)))
-    sending = Sending(content, body.client_id, attachments)
+    sending = Sending(_plain(body.message), body.client_id, body.attachments)
     if body.edit is not None:
-        return runner.edit(body.session_id, body.edit, sending, body.expected_revision)
+        return composer.edit(body.session_id, body.edit, sending, body.expected_revision)
+    send = composer.send if body.as_text else composer.submit
     may_queue = body.if_busy == "queue"
-    return runner.send(body.session_id, sending, may_queue=may_queue, revision=body.expected_revision)
+    return send(body.session_id, sending, may_queue=may_queue, revision=body.expected_revision)
 
 
-def _content(message: str | list[s.Part] | None, may_be_empty: bool) -> str | list[dict[str, Any]]:
-    if isinstance(message, str) and (message.strip() or may_be_empty):
-        return message
-    if message is None and may_be_empty:
-        return ""
-    if isinstance(message, list) and message:
-        return [part.model_dump() for part in message]
-    raise InvalidRequest("The message is empty.")
+def _plain(message: str | list[s.Part] | None) -> str | list[dict[str, Any]] | None:
+    return [part.model_dump() for part in message] if isinstance(message, list) else message
 
 
 def _started_json(started: Started) -> dict[str, Any]:
