@@ -12,6 +12,7 @@ SCHEMA_VERSION = 1
 ERASED = "[erased]"
 COPIED = "copied"
 CHAT, COMPRESS = "chat", "compress"
+SUMMARY, NOTICE, INJECTED, STEER = "summary", "notice", "injected", "steer"
 RUNNING, DONE, STOPPED, FAILED, INTERRUPTED = "running", "done", "stopped", "failed", "interrupted"
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,127}\Z")
@@ -43,6 +44,11 @@ class Message:
     def is_typed(self) -> bool:
         """Whether a person wrote it: role user, and none of the kinds that are made for the model."""
         return self.role == "user" and self.kind is None
+
+    @property
+    def covers(self) -> int:
+        """The last message that a summary stands for; 0 where it stands for none."""
+        return int(self.extra.get("covers") or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +223,11 @@ class Session:
     def last_typed(self) -> Message | None:
         """The last message on the active line that a person wrote."""
         return next((message for message in reversed(self.line()) if message.is_typed), None)
+
+
+def last_summary(line: Sequence[Message]) -> Message | None:
+    """The summary that a model gets in place of what it covers, if this line has one."""
+    return next((message for message in reversed(line) if message.kind == SUMMARY), None)
 
 
 _LISTS = ("tags", "redo", "queue", "turns", "messages")

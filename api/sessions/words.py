@@ -9,7 +9,7 @@ import regex
 
 from api.errors import InvalidRequest
 from api.sessions.content import text_of
-from api.sessions.model import ERASED, Message, Session
+from api.sessions.model import ERASED, INJECTED, NOTICE, Message, Session
 
 TABLES = ("places", "words")
 SCHEMA = """
@@ -95,7 +95,7 @@ def find(connection: sqlite3.Connection, query: str, limit: int, before: int | N
 
 
 def _is_searched(message: Message) -> bool:
-    return message.role in ("user", "assistant") and message.kind not in ("notice", "injected")
+    return message.role in ("user", "assistant") and message.kind not in (NOTICE, INJECTED)
 
 
 def _put_title(connection: sqlite3.Connection, session: Session) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from api.errors import InvalidRequest, NotFound, NothingToCompress, NothingToRetry
 from api.sessions import tree
 from api.sessions.content import title_from
-from api.sessions.model import COMPRESS, ActiveTurn, Message, QueueItem, Session, TurnRecord
+from api.sessions.model import COMPRESS, ActiveTurn, Message, QueueItem, Session, TurnRecord, last_summary
 
 VERBATIM_TURNS = 2
 
@@ -101,8 +101,8 @@ def begin_compress(session: Session, focus: str, by: Beginning) -> None:
     line = session.line()
     typed = [message for message in line if message.is_typed]
     start = typed[-VERBATIM_TURNS] if len(typed) > VERBATIM_TURNS else None
-    summary = next((message for message in reversed(line) if message.kind == "summary"), None)
-    covered = (summary.extra.get("covers") or 0) if summary else 0
+    summary = last_summary(line)
+    covered = summary.covers if summary else 0
     if start is None or start.parent is None or not any(covered < m.id < start.id for m in typed):
         raise NothingToCompress()
     about = {"covers": start.parent, "focus": focus}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.sessions.content import text_of
-from api.sessions.model import Message, Session, TurnRecord
+from api.sessions.model import NOTICE, SUMMARY, Message, Session, TurnRecord, last_summary
 from api.turns.attached import ATTACHMENT
 
 NO_REPLY = "(no reply)"
@@ -20,7 +20,7 @@ _PART_TYPES = ("text", "image_url", "input_audio", "file")
 
 def request_messages(session: Session) -> list[dict[str, Any]]:
     """What the model is sent for the line up to the head, the last summary in place of what it covers."""
-    messages = [_plain(message) for message in _context(session.line()) if message.kind != "notice"]
+    messages = [_plain(message) for message in _context(session.line()) if message.kind != NOTICE]
     if session.system_prompt:
         messages.insert(0, {"role": "system", "content": session.system_prompt})
     return _alternating(_with_all_results(messages))
@@ -31,22 +31,21 @@ def summary_messages(session: Session, record: TurnRecord) -> list[dict[str, Any
     line = session.line(record.extra.get("covers"))
     focus = record.extra.get("focus")
     wish = f"{SUMMARISE} Pay special attention to this: {focus}" if focus else SUMMARISE
-    messages = [_plain(message) for message in _context(line) if message.kind != "notice"]
+    messages = [_plain(message) for message in _context(line) if message.kind != NOTICE]
     return _alternating([*_with_all_results(messages), {"role": "user", "content": wish}])
 
 
 def _context(line: Sequence[Message]) -> list[Message]:
-    summary = next((message for message in reversed(line) if message.kind == "summary"), None)
+    summary = last_summary(line)
     if summary is None:
         return list(line)
-    covered = summary.extra.get("covers") or 0
-    return [summary] + [m for m in line if m.id > covered and m.kind != "summary"]
+    return [summary] + [m for m in line if m.id > summary.covers and m.kind != SUMMARY]
 
 
 def _plain(message: Message) -> dict[str, Any]:
     """A message with the fields that a provider knows, and no others."""
     plain: dict[str, Any] = {"role": message.role, "content": _content(message)}
-    if message.kind == "summary":
+    if message.kind == SUMMARY:
         plain["content"] = SUMMARY_IS + text_of(message.content)
     if message.role == "assistant" and message.extra.get("tool_calls"):
         plain["tool_calls"] = message.extra["tool_calls"]

@@ -2,7 +2,7 @@
 
 from api.events import Event
 from api.sessions.content import text_of
-from api.sessions.model import RUNNING, Message, Session, TurnRecord
+from api.sessions.model import RUNNING, SUMMARY, Message, Session, TurnRecord
 from api.turns.settle import INTERRUPTED_ERROR, TERMINAL_EVENT, terminal_data
 
 
@@ -40,7 +40,7 @@ def opening(session: Session, record: TurnRecord) -> Event:
 
 
 def _snapshot(reply: list[Message]) -> dict[str, object]:
-    answers = [message for message in reply if message.role == "assistant" or message.kind == "summary"]
+    answers = [message for message in reply if message.role == "assistant" or message.kind == SUMMARY]
     results = {m.extra.get("tool_call_id"): m for m in reply if m.role == "tool"}
     tools = [
         {"tid": call.get("id"), "name": call.get("function", {}).get("name"), **_outcome(results, call)}

@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from api.sessions.model import COMPRESS, DONE, FAILED, INTERRUPTED, STOPPED, ActiveTurn, Session, TurnRecord
+from api.sessions.model import (
+    COMPRESS,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    NOTICE,
+    STOPPED,
+    SUMMARY,
+    ActiveTurn,
+    Session,
+    TurnRecord,
+)
 from api.turns.turn import Turn
 
 TERMINAL_EVENT = {DONE: "done", STOPPED: "cancel", FAILED: "apperror", INTERRUPTED: "apperror"}
@@ -50,7 +61,7 @@ def _append_reply(session: Session, active: ActiveTurn, turn: Turn, outcome: Out
     record = session.turn(turn.turn_id)
     if record.kind == COMPRESS:
         if outcome.state == DONE:
-            about = {"kind": "summary", "covers": record.extra.get("covers")}
+            about = {"kind": SUMMARY, "covers": record.extra.get("covers")}
             session.append("user", turn.text.strip(), now, turn.turn_id, about)
         return
     reply = turn.messages()
@@ -64,7 +75,7 @@ def _append_reply(session: Session, active: ActiveTurn, turn: Turn, outcome: Out
             extra = extra | {"status": outcome.state}
         session.append(role, content, now, turn.turn_id, extra)
     for text in turn.notices:
-        session.append("system", text, now, turn.turn_id, {"kind": "notice"})
+        session.append("system", text, now, turn.turn_id, {"kind": NOTICE})
 
 
 def terminal_data(session: Session, record: TurnRecord, message_ids: list[int]) -> dict[str, Any]:

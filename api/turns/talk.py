@@ -6,7 +6,7 @@ from dataclasses import replace
 from api.agents.base import Agent, RunRequest
 from api.errors import AgentError
 from api.events import Event, notice
-from api.sessions.model import COMPRESS, Session
+from api.sessions.model import COMPRESS, NOTICE, Session
 from api.text import clean_json
 from api.turns import context, prompt
 from api.turns.attached import Read, resolve
@@ -56,6 +56,6 @@ def _clean(events: Iterator[Event]) -> Iterator[Event]:
 
 def _tell_left_out(session: Session, live: LiveTurn) -> None:
     """Say it once a conversation: the notice stays on its line."""
-    said = {message.content for message in session.line() if message.kind == "notice"}
+    said = {message.content for message in session.line() if message.kind == NOTICE}
     if LEFT_OUT.data["text"] not in said | set(live.turn.notices):
         live.take(LEFT_OUT)
