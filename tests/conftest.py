@@ -21,6 +21,7 @@ from api.sessions.store import SessionStore
 from api.turns.journal import Journal
 from api.turns.runner import TurnRunner
 from api.turns.turn import Turn
+from tests.fake_openai import FakeOpenAI
 from tests.scripted_agent import ScriptedAgent
 
 WAIT_S = 20.0
@@ -84,6 +85,13 @@ def house(tmp_path: Path) -> Iterator[House]:
     built = build_house(tmp_path / "state")
     yield built
     built.close()
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeOpenAI]:
+    """An endpoint that answers what it is told to."""
+    with FakeOpenAI() as endpoint:
+        yield endpoint
 
 
 @pytest.fixture(autouse=True)

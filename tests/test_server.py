@@ -19,14 +19,8 @@ from tests.server_process import CHECKOUT, SERVE, ServerProcess
 from tests.web.live_server import Client
 
 
-@pytest.fixture
-def endpoint() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as server:
-        yield server
-
-
-def serve(state_dir: Path, endpoint: FakeOpenAI, *flags: str, **options: object) -> ServerProcess:
-    words = ("--openai-base-url", endpoint.base_url, "--openai-model", "m", *flags)
+def serve(state_dir: Path, fake: FakeOpenAI, *flags: str, **options: object) -> ServerProcess:
+    words = ("--openai-base-url", fake.base_url, "--openai-model", "m", *flags)
     return ServerProcess(state_dir, *words, **options)  # type: ignore[arg-type]
 
 
@@ -43,17 +37,17 @@ def shown_text(client: Client, stream_id: str, wanted: str) -> str:
     return text
 
 
-def test_a_reply_killed_half_way_is_there_after_a_restart(tmp_path: Path, endpoint: FakeOpenAI) -> None:
-    endpoint.enqueue(text_reply(["a1"]), half_reply())
-    with serve(tmp_path, endpoint) as server:
+def test_a_reply_killed_half_way_is_there_after_a_restart(tmp_path: Path, fake: FakeOpenAI) -> None:
+    fake.enqueue(text_reply(["a1"]), half_reply())
+    with serve(tmp_path, fake) as server:
         client = server.wait_listening()
         session_id = client.new_session()
         client.events(client.send(session_id, "u1").json["stream_id"])
         shown = shown_text(client, client.send(session_id, "u2").json["stream_id"], "words")
         before = client.session(session_id)["messages"]
         server.kill()
-    endpoint.enqueue(text_reply(["a3"]))
-    with serve(tmp_path, endpoint) as server:
+    fake.enqueue(text_reply(["a3"]))
+    with serve(tmp_path, fake) as server:
         client = server.wait_listening()
         session = client.session(session_id)
         assert session["running"] is False
@@ -65,13 +59,13 @@ def test_a_reply_killed_half_way_is_there_after_a_restart(tmp_path: Path, endpoi
         assert list((tmp_path / "journal").iterdir()) == []
         client.events(client.send(session_id, "u3", if_busy="reject").json["stream_id"])
         assert client.contents(session_id)[4:] == ["u3", "a3"]
-        assert [m["content"] for m in endpoint.requests[-1]["messages"]] == ["u1", "a1", "u2", shown, "u3"]
+        assert [m["content"] for m in fake.requests[-1]["messages"]] == ["u1", "a1", "u2", shown, "u3"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_order(tmp_path: Path, endpoint: FakeOpenAI, number: int) -> None:
-    endpoint.enqueue(half_reply())
-    with serve(tmp_path, endpoint) as server:
+def test_a_signal_ends_it_in_order(tmp_path: Path, fake: FakeOpenAI, number: int) -> None:
+    fake.enqueue(half_reply())
+    with serve(tmp_path, fake) as server:
         client = server.wait_listening()
         session_id = client.new_session()
         stream_id = client.send(session_id, "u1").json["stream_id"]
@@ -87,49 +81,49 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, endpoint: FakeOpenAI, number:
     assert data["turns"][0]["state"] == "interrupted"
 
 
-def test_it_ends_with_its_parent(tmp_path: Path, endpoint: FakeOpenAI) -> None:
-    with serve(tmp_path, endpoint, "--exit-with-parent") as server:
+def test_it_ends_with_its_parent(tmp_path: Path, fake: FakeOpenAI) -> None:
+    with serve(tmp_path, fake, "--exit-with-parent") as server:
         server.wait_listening()
         assert server.process.stdin
         server.process.stdin.close()
         assert server.wait() == 0
 
 
-def test_a_second_start_names_the_running_address(tmp_path: Path, endpoint: FakeOpenAI) -> None:
-    with serve(tmp_path, endpoint) as first:
+def test_a_second_start_names_the_running_address(tmp_path: Path, fake: FakeOpenAI) -> None:
+    with serve(tmp_path, fake) as first:
         client = first.wait_listening()
-        with serve(tmp_path, endpoint) as second:
+        with serve(tmp_path, fake) as second:
             assert second.wait() == 3
             assert f"http://127.0.0.1:{client.port}/#token={client.token}" in "\n".join(second.lines)
         assert client.get("/health").status == 200
 
 
 def test_a_second_start_prints_no_token_that_the_running_server_does_not_take(
-    tmp_path: Path, endpoint: FakeOpenAI
+    tmp_path: Path, fake: FakeOpenAI
 ) -> None:
     (tmp_path / "token").write_text("of-an-earlier-start")
-    with serve(tmp_path, endpoint, "--token", "given") as first:
+    with serve(tmp_path, fake, "--token", "given") as first:
         client = first.wait_listening()
-        with serve(tmp_path, endpoint) as second:
+        with serve(tmp_path, fake) as second:
             assert second.wait() == 3
             said = "\n".join(second.lines)
             assert f"http://127.0.0.1:{client.port}/" in said and "token" not in said
 
 
-def test_a_taken_port_ends_with_4_and_the_command_for_the_next(tmp_path: Path, endpoint: FakeOpenAI) -> None:
+def test_a_taken_port_ends_with_4_and_the_command_for_the_next(tmp_path: Path, fake: FakeOpenAI) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with serve(tmp_path, endpoint, "--port", str(port)) as server:
+        with serve(tmp_path, fake, "--port", str(port)) as server:
             assert server.wait() == 4
             assert f"--port {port + 1}" in "\n".join(server.lines)
             assert str(os.getpid()) in "\n".join(server.lines)
 
 
-def test_files_are_private_and_the_token_stays_the_same(tmp_path: Path, endpoint: FakeOpenAI) -> None:
+def test_files_are_private_and_the_token_stays_the_same(tmp_path: Path, fake: FakeOpenAI) -> None:
     state_dir = tmp_path / "state"
     tokens = set()
     for _ in range(2):
-        with serve(state_dir, endpoint) as server:
+        with serve(state_dir, fake) as server:
             client = server.wait_listening()
             tokens.add(client.token)
             client.new_session(title="x")
@@ -140,25 +134,23 @@ def test_files_are_private_and_the_token_stays_the_same(tmp_path: Path, endpoint
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_no_secret_reaches_what_it_prints_or_answers(tmp_path: Path, endpoint: FakeOpenAI) -> None:
+def test_no_secret_reaches_what_it_prints_or_answers(tmp_path: Path, fake: FakeOpenAI) -> None:
     environ = dict(os.environ) | {"TALARIA_OPENAI_API_KEY": "sk-very-secret-key"}
-    endpoint.enqueue(
-        Reply([b'{"error": {"message": "bad key sk-very-secret-key"}}'], 401, "application/json")
-    )
-    with serve(tmp_path, endpoint, environ=environ) as server:
+    fake.enqueue(Reply([b'{"error": {"message": "bad key sk-very-secret-key"}}'], 401, "application/json"))
+    with serve(tmp_path, fake, environ=environ) as server:
         client = server.wait_listening()
         session_id = client.new_session()
         events = client.events(client.send(session_id, "q").json["stream_id"])
         assert events[-1][2]["type"] == "auth_mismatch"
         answers = [events, client.session(session_id), client.get("/api/models").json]
         assert "sk-very" not in str(answers)
-        assert endpoint.headers[-1]["authorization"] == "Bearer sk-very-secret-key"
+        assert fake.headers[-1]["authorization"] == "Bearer sk-very-secret-key"
         server.stop()
         assert "sk-very" not in "\n".join(server.lines)
 
 
-def test_a_damaged_file_hides_nothing_and_is_left_as_it_is(tmp_path: Path, endpoint: FakeOpenAI) -> None:
-    with serve(tmp_path, endpoint) as server:
+def test_a_damaged_file_hides_nothing_and_is_left_as_it_is(tmp_path: Path, fake: FakeOpenAI) -> None:
+    with serve(tmp_path, fake) as server:
         client = server.wait_listening()
         ids = [client.new_session(title=title) for title in "ABC"]
         server.kill()
@@ -166,7 +158,7 @@ def test_a_damaged_file_hides_nothing_and_is_left_as_it_is(tmp_path: Path, endpo
     whole = path.read_bytes()
     for damage in (b"", whole[: len(whole) * 6 // 10], b"\0" * 200):
         path.write_bytes(damage)
-        with serve(tmp_path, endpoint) as server:
+        with serve(tmp_path, fake) as server:
             client = server.wait_listening()
             rows = {row["session_id"]: row["damaged"] for row in client.get("/api/sessions").json["sessions"]}
             assert rows == {ids[0]: False, ids[1]: True, ids[2]: False}
@@ -178,8 +170,8 @@ def test_a_damaged_file_hides_nothing_and_is_left_as_it_is(tmp_path: Path, endpo
         assert path.read_bytes() == damage
 
 
-def test_cheap_calls_never_shorten_a_long_session(tmp_path: Path, endpoint: FakeOpenAI) -> None:
-    with serve(tmp_path, endpoint) as server:
+def test_cheap_calls_never_shorten_a_long_session(tmp_path: Path, fake: FakeOpenAI) -> None:
+    with serve(tmp_path, fake) as server:
         session_id = server.wait_listening().new_session()
         server.kill()
     path = tmp_path / "sessions" / f"{session_id}.json"
@@ -189,7 +181,7 @@ def test_cheap_calls_never_shorten_a_long_session(tmp_path: Path, endpoint: Fake
         for n in range(1, 1001)
     ]
     path.write_bytes(orjson.dumps(data | {"head": 1000}))
-    with serve(tmp_path, endpoint) as server:
+    with serve(tmp_path, fake) as server:
         client = server.wait_listening()
         client.get("/api/sessions")
         client.get(f"/api/session/status?session_id={session_id}")
@@ -198,18 +190,18 @@ def test_cheap_calls_never_shorten_a_long_session(tmp_path: Path, endpoint: Fake
         client.post("/api/session/pin", {"session_id": session_id, "pinned": True})
         client.send(session_id, "/status")
         server.kill()
-    with serve(tmp_path, endpoint) as server:
+    with serve(tmp_path, fake) as server:
         client = server.wait_listening()
         assert len(client.session(session_id)["messages"]) == 1000
         assert client.session(session_id)["title"] == "new"
 
 
-def test_the_text_is_durable_before_the_answer(tmp_path: Path, endpoint: FakeOpenAI) -> None:
+def test_the_text_is_durable_before_the_answer(tmp_path: Path, fake: FakeOpenAI) -> None:
     """write, fsync, rename and fsync of the folder stand before the 202, as the system saw them."""
     trace = tmp_path / "trace"
     calls = "trace=openat,fsync,rename,renameat,renameat2,sendto,send,sendmsg"
     prefix = ("strace", "-f", "-e", calls, "-s", "400", "-o", str(trace))
-    with serve(tmp_path / "state", endpoint, prefix=prefix) as server:
+    with serve(tmp_path / "state", fake, prefix=prefix) as server:
         client = server.wait_listening()
         session_id = client.new_session()
         assert client.send(session_id, "durable words").status == 202
@@ -247,8 +239,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path, endpoint: FakeOpenAI) -> None:
-    with serve(small_disk, endpoint) as server:
+def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path, fake: FakeOpenAI) -> None:
+    with serve(small_disk, fake) as server:
         client = server.wait_listening()
         session_id = client.new_session()
         client.events(client.send(session_id, "u1").json["stream_id"])
@@ -278,14 +270,14 @@ def test_the_port_is_open_before_the_heavy_libraries_are_loaded(tmp_path: Path) 
     assert subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT).returncode == 0
 
 
-def test_it_answers_after_a_restart_with_lost_catalog(tmp_path: Path, endpoint: FakeOpenAI) -> None:
-    with serve(tmp_path, endpoint) as server:
+def test_it_answers_after_a_restart_with_lost_catalog(tmp_path: Path, fake: FakeOpenAI) -> None:
+    with serve(tmp_path, fake) as server:
         server.wait_listening().new_session(title="kept")
         server.stop()
     for path in tmp_path.glob("catalog.db*"):
         path.unlink()
     shutil.rmtree(tmp_path / "locks")
-    with serve(tmp_path, endpoint) as server:
+    with serve(tmp_path, fake) as server:
         rows = server.wait_listening().get("/api/sessions").json["sessions"]
         assert [row["title"] for row in rows] == ["kept"]
     wait_until(lambda: server.process.poll() is not None)

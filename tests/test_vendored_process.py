@@ -17,12 +17,6 @@ SERVE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from api.cli import ma
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Path]:
     """A copy of what is installed, in a folder in which nothing can be written."""
     folder = tmp_path / "vendored"

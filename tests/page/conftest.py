@@ -131,12 +131,6 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture
 def served(fake: FakeOpenAI, tmp_path: Path) -> Iterator[Served]:
     running = serve(tmp_path / "state", "--openai-base-url", fake.base_url, "--openai-model", "m")
     yield running

@@ -22,12 +22,6 @@ KEY = "sk-very-secret-1234"
 
 
 @pytest.fixture
-def fake() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture
 def live(tmp_path: Path) -> Iterator[LiveServer]:
     with live_server(tmp_path, shipped_agents) as server:
         yield server
