@@ -1,6 +1,6 @@
 """What all conversations together have spent, by day, model and agent."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from api.errors import TalariaError
 from api.sessions.catalog import Catalog
 from api.sessions.model import Session, TurnRecord
 from api.sessions.store import SessionStore
-from api.sessions.usage import others, totals
+from api.sessions.usage import grouped, others, totals
 
 
 class UsageReport:
@@ -34,8 +34,8 @@ class UsageReport:
         return {
             "total": totals(turns, [entry for _, entry in other]),
             "by_day": _by_day(turns, other),
-            "by_model": _grouped(turns, "model", lambda turn: turn.model),
-            "by_agent": _grouped(turns, "agent", lambda turn: turn.agent),
+            "by_model": grouped(turns, "model"),
+            "by_agent": grouped(turns, "agent"),
         }
 
     def _sessions(self, start_s: float) -> Iterator[Session]:
@@ -55,12 +55,3 @@ def _by_day(turns: Iterable[TurnRecord], other: Sequence[tuple[str, Any]]) -> li
         {"day": day, **totals(days[day], [entry for its_day, entry in other if its_day == day])}
         for day in sorted(days)
     ]
-
-
-def _grouped(
-    turns: Iterable[TurnRecord], name: str, key: Callable[[TurnRecord], str | None]
-) -> list[dict[str, Any]]:
-    groups: dict[str | None, list[TurnRecord]] = {}
-    for turn in turns:
-        groups.setdefault(key(turn), []).append(turn)
-    return [{name: group, **totals(groups[group])} for group in sorted(groups, key=lambda g: g or "")]

@@ -16,11 +16,7 @@ def spent(session: Session) -> dict[str, Any]:
 
 def by_model(session: Session) -> list[dict[str, Any]]:
     """The same for the turns of each model."""
-    models = sorted({turn.model or "" for turn in session.turns if not turn.is_copied})
-    return [
-        {"model": model or None, **totals([turn for turn in session.turns if (turn.model or "") == model])}
-        for model in models
-    ]
+    return grouped([turn for turn in session.turns if not turn.is_copied], "model")
 
 
 def context_tokens(session: Session) -> int | None:
@@ -54,6 +50,14 @@ def total(numbers: Iterable[Any]) -> Any:
     """The sum of the amounts among `numbers`; None, which means unknown, where there is none."""
     known = [n for n in numbers if is_amount(n)]
     return sum(known) if known else None
+
+
+def grouped(turns: Iterable[TurnRecord], name: str) -> list[dict[str, Any]]:
+    """Sums over the turns of each model or agent, in the order of their names; None for unknown ones."""
+    groups: dict[str | None, list[TurnRecord]] = {}
+    for turn in turns:
+        groups.setdefault(getattr(turn, name) or None, []).append(turn)
+    return [{name: group, **totals(groups[group])} for group in sorted(groups, key=lambda g: g or "")]
 
 
 def totals(records: Sequence[TurnRecord], other: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
