@@ -56,7 +56,8 @@ def _is_state(value: Any) -> bool:
     return isinstance(value, str) and value in TURN_STATES
 
 
-def _or_none(shape: Shape) -> Shape:
+def or_none(shape: Shape) -> Shape:
+    """The same, or nothing."""
     return lambda value: value is None or shape(value)
 
 
@@ -71,7 +72,7 @@ def _fits(shapes: Mapping[str, Shape]) -> Shape:
     )
 
 
-_TEXT, _INT, _NUMBER, _TIME = map(_or_none, (is_text, is_int, is_number, is_time))
+_TEXT, _INT, _NUMBER, _TIME = map(or_none, (is_text, is_int, is_number, is_time))
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_tokens", "context_tokens", "cost")
 _USAGE = _fits(dict.fromkeys(_COUNTS, _NUMBER))
 _ERROR = _fits(dict.fromkeys(("message", "type", "hint"), _TEXT))
@@ -88,7 +89,7 @@ SESSION: Mapping[str, Shape] = {
     "next_turn": is_int,
     "redo": is_list,
     "tags": _list_of(is_text),
-    "parent": _or_none(is_object),
+    "parent": or_none(is_object),
     **dict.fromkeys((*_NAMES, *_TEXTS), _TEXT),
     **dict.fromkeys(("launch", "source", "tips", "other_usage", "receipts", "memory"), is_object),
 }
@@ -99,8 +100,8 @@ TURN: Mapping[str, Shape] = {
     "state": _is_state,
     "started_at": is_time,
     "finished_at": _TIME,
-    "usage": _or_none(_USAGE),
-    "error": _or_none(_ERROR),
+    "usage": or_none(_USAGE),
+    "error": or_none(_ERROR),
     "recalled": is_list,
     "generation": _INT,
     **dict.fromkeys(("agent", "model", "client_id", "owner", "memory"), _TEXT),
@@ -123,11 +124,11 @@ MESSAGE: Mapping[str, Shape] = {
     "parent": _INT,
     "role": is_text,
     "turn": _TEXT,
-    "tool_calls": _or_none(
+    "tool_calls": or_none(
         _list_of(lambda call: _fits({"id": is_text, "function": _FUNCTION})(call) and "id" in call)
     ),
     "covers": _INT,
-    "attachments": _or_none(is_list),
+    "attachments": or_none(is_list),
     **dict.fromkeys(("kind", "status", "tool_call_id", "name", "reasoning"), _TEXT),
 }
 

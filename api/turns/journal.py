@@ -9,7 +9,7 @@ import orjson
 from api.errors import StorageFailed
 from api.events import Event
 from api.files import make_folder
-from api.sessions.shapes import Shape, is_number, is_text
+from api.sessions.shapes import Shape, check, is_number, is_text, or_none
 from api.turns.turn import Turn
 
 
@@ -86,9 +86,9 @@ def _event(line: bytes) -> Event:
     """The event in a line. Raises an error for a line that no turn has written."""
     entry = orjson.loads(line)
     event = Event(entry["type"], entry["data"])
-    fields = _FIELDS.get(event.type) or dict.fromkeys(event.data.keys(), _is_count)
-    if event.type in _KEPT and not all(fits(event.data[name]) for name, fits in fields.items()):
-        raise ValueError("a field has a value that it cannot have")
+    if event.type in _KEPT:
+        fields = _FIELDS.get(event.type) or dict.fromkeys(event.data.keys(), _COUNT)
+        check(event.type, {name: event.data[name] for name in fields}, fields)
     return event
 
 
@@ -96,10 +96,7 @@ def _is_anything(_value: object) -> bool:
     return True
 
 
-def _is_count(value: object) -> bool:
-    return value is None or is_number(value)
-
-
+_COUNT = or_none(is_number)
 _FIELDS: Mapping[str, Mapping[str, Shape]] = {
     "token": {"text": is_text},
     "reasoning": {"text": is_text},
@@ -108,7 +105,7 @@ _FIELDS: Mapping[str, Mapping[str, Shape]] = {
     "tool_complete": {
         "tid": is_text,
         "result": _is_anything,
-        "duration": _is_count,
+        "duration": _COUNT,
         "is_error": _is_anything,
     },
 }
