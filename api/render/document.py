@@ -79,7 +79,7 @@ class Renderer:
         notes = Footnotes(self._md, document.references, document.footnotes)
         shown = [block for block in document.blocks if not block.is_footnote]
         html = [
-            notes.html(block.tokens, self._too_deep(block))
+            notes.html(block.tokens, self._instead(block))
             if "[^" in block.source
             else self.html(block, document.references, cache)
             for block in shown
@@ -92,12 +92,12 @@ class Renderer:
         known = cache.get(key)
         if known is None or not references.answer(known.asked):
             references.asked = {}
-            html = self._too_deep(block) or words_to_html(self._md, block.tokens, {"references": references})
+            html = self._instead(block) or words_to_html(self._md, block.tokens, {"references": references})
             known = cache[key] = Rendered(html, references.asked)
         return known.html
 
-    def _too_deep(self, block: Block) -> str:
-        """A block beyond the limits of the parser as code, "" for all others."""
+    def _instead(self, block: Block) -> str:
+        """What is shown of a block beyond the limits of the parser: its source as code; "" for all others."""
         return f"<pre><code>{escape(block.source)}</code></pre>\n" if is_too_deep(block.tokens) else ""
 
 
