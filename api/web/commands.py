@@ -1,8 +1,9 @@
 """Slash commands over HTTP."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from flask_openapi3.blueprint import APIBlueprint
+from pydantic import BaseModel, Field
 
 from api.commands.base import Command
 from api.commands.dispatcher import Dispatcher, Ran
@@ -11,15 +12,24 @@ from api.web import schemas as s
 from api.web.room import new_room
 
 
+class CommandBody(s.Body):
+    session_id: s.SessionId
+    text: Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+class CommandsAnswer(BaseModel):
+    commands: list[dict[str, Any]]
+
+
 def blueprint(dispatcher: Dispatcher) -> APIBlueprint:
     bp = new_room("commands")
 
-    @bp.get("/api/commands", responses={200: s.CommandsAnswer})
+    @bp.get("/api/commands", responses={200: CommandsAnswer})
     def commands() -> Any:
         return {"commands": [_describe(command) for command in dispatcher.registry.commands]}
 
     @bp.post("/api/command", responses={200: s.CommandAnswer})
-    def command(body: s.CommandBody) -> Any:
+    def command(body: CommandBody) -> Any:
         ran = dispatcher.run(body.session_id, body.text)
         if ran is None:
             raise InvalidRequest("A command begins with / and a name; /help shows them.")

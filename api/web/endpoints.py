@@ -20,6 +20,11 @@ from api.web.room import new_room
 EndpointId = Annotated[str, Field(min_length=1, max_length=64)]
 
 
+class ModelsAnswer(BaseModel):
+    agents: list[dict[str, Any]]
+    default: str
+
+
 class EndpointBody(s.Body):
     """Fields that are left out stay as they are, and so do headers whose value is the one that was shown.
 
@@ -102,7 +107,7 @@ def blueprint(
     def local_servers() -> Any:
         return {"servers": [asdict(server) for server in local.find()]}
 
-    @bp.get("/api/models", responses={200: s.ModelsAnswer})
+    @bp.get("/api/models", responses={200: ModelsAnswer})
     def models() -> Any:
         return {"agents": agents.infos(), "default": agents.default}
 

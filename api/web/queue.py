@@ -3,6 +3,7 @@
 from typing import Any
 
 from flask_openapi3.blueprint import APIBlueprint
+from pydantic import BaseModel
 
 from api.errors import InvalidRequest
 from api.session_ops import SessionOps
@@ -13,25 +14,42 @@ from api.web import schemas as s
 from api.web.room import new_room
 
 
+class QueueBody(s.SessionBody):
+    """A waiting text, named by its turn or by the sender's own id."""
+
+    turn_id: s.Name | None = None
+    client_id: s.ClientId | None = None
+
+
+class QueueMoveBody(QueueBody):
+    position: s.Count
+
+
+class QueueAnswer(BaseModel):
+    ok: bool
+    queue: list[dict[str, Any]]
+    revision: int
+
+
 def blueprint(ops: SessionOps, runner: TurnRunner) -> APIBlueprint:
     bp = new_room("queue")
 
-    @bp.post("/api/chat/queue/remove", responses={200: s.QueueAnswer})
-    def remove(body: s.QueueBody) -> Any:
+    @bp.post("/api/chat/queue/remove", responses={200: QueueAnswer})
+    def remove(body: QueueBody) -> Any:
         return _queue(ops.unqueue(body.session_id, _name(body), body.expected_revision))
 
-    @bp.post("/api/chat/queue/move", responses={200: s.QueueAnswer})
-    def move(body: s.QueueMoveBody) -> Any:
+    @bp.post("/api/chat/queue/move", responses={200: QueueAnswer})
+    def move(body: QueueMoveBody) -> Any:
         return _queue(ops.move_in_queue(body.session_id, _name(body), body.position, body.expected_revision))
 
-    @bp.post("/api/chat/queue/resume", responses={200: s.QueueAnswer})
+    @bp.post("/api/chat/queue/resume", responses={200: QueueAnswer})
     def resume(body: s.SessionBody) -> Any:
         return _queue(runner.resume(body.session_id, body.expected_revision))
 
     return bp
 
 
-def _name(body: s.QueueBody) -> str:
+def _name(body: QueueBody) -> str:
     name = body.turn_id or body.client_id
     if name is None:
         raise InvalidRequest("Name the waiting text by its turn_id or its client_id.")

@@ -1,9 +1,10 @@
 """Sessions over HTTP: make, list, open, copy, erase, delete."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 from flask_openapi3.blueprint import APIBlueprint
+from pydantic import BaseModel, Field
 
 from api.clock import Clock
 from api.render.renderings import Renderings
@@ -20,6 +21,107 @@ from api.turns.runner import TurnRunner
 from api.web import schemas as s
 from api.web.room import new_room
 from api.web.shown import Shown
+
+
+class NewBody(s.Body):
+    title: s.Title = ""
+    agent: s.Name | None = None
+    endpoint: s.Name | None = None
+    model: s.Name | None = None
+    profile: s.Name | None = None
+    project: s.Name | None = None
+    workspace: Annotated[str, Field(max_length=4096)] | None = None
+    personality: Annotated[str, Field(max_length=20_000)] | None = None
+
+
+class ImportBody(s.Body):
+    """A conversation as a plain list of OpenAI-style messages, each with an optional `timestamp`."""
+
+    title: s.Title = ""
+    agent: s.Name | None = None
+    model: s.Name | None = None
+    messages: Annotated[list[Any], Field(min_length=1, max_length=100_000)]
+
+
+class SessionAnswer(BaseModel):
+    session: dict[str, Any]
+
+
+class ListQuery(BaseModel):
+    limit: Annotated[int, Field(ge=1, le=500)] = 50
+    before: Annotated[str, Field(max_length=1000)] | None = None
+    archived: bool = False
+    project: s.Name | None = None
+    tag: s.Name | None = None
+    pinned: bool | None = None
+
+
+class ListAnswer(BaseModel):
+    sessions: list[dict[str, Any]]
+    next: str | None
+    total: int
+    server_time: float
+
+
+class SessionGetQuery(s.SessionQuery):
+    messages: Annotated[int, Field(ge=0, le=1)] = 1
+    limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    before: s.MessageId | None = None
+    html: bool = False
+
+
+class BranchBody(s.SessionBody):
+    message_id: s.MessageId | None = None
+    title: s.Title = ""
+
+
+class BranchAnswer(BaseModel):
+    session_id: str
+    title: str
+    parent_session_id: str
+    revision: int
+
+
+class EraseAnswer(BaseModel):
+    """`copies` are the copies of the message that were erased with it; `original` what it was copied from."""
+
+    ok: bool
+    copies: list[dict[str, Any]]
+    original: dict[str, Any] | None
+    revision: int
+
+
+class RenameBody(s.SessionBody):
+    title: s.Title
+
+
+class UpdateBody(s.SessionBody):
+    """Only the fields that are there are changed; null sets the default."""
+
+    agent: s.Name | None = None
+    endpoint: s.Name | None = None
+    model: s.Name | None = None
+    workspace: Annotated[str, Field(max_length=4096)] | None = None
+    personality: Annotated[str, Field(max_length=20_000)] | None = None
+    system_prompt: Annotated[str, Field(max_length=100_000)] | None = None
+
+
+class DeleteAnswer(BaseModel):
+    ok: bool
+    session_id: str
+
+
+class TrashAnswer(BaseModel):
+    sessions: list[dict[str, Any]]
+
+
+class PurgeBody(s.Body):
+    session_id: s.SessionId | None = None
+
+
+class PurgeAnswer(BaseModel):
+    ok: bool
+    purged: int
 
 
 def blueprint(
@@ -42,8 +144,8 @@ def blueprint(
 
 
 def _add_list(bp: APIBlueprint, catalog: Catalog, runner: TurnRunner, clock: Clock) -> None:
-    @bp.get("/api/sessions", responses={200: s.ListAnswer})
-    def list_sessions(query: s.ListQuery) -> Any:
+    @bp.get("/api/sessions", responses={200: ListAnswer})
+    def list_sessions(query: ListQuery) -> Any:
         only = Filter(query.project, query.tag, query.pinned)
         page = catalog.page(query.limit, query.before, query.archived, only)
         rows = [asdict(row) | {"running": runner.active(row.session_id) is not None} for row in page.rows]
@@ -51,8 +153,8 @@ def _add_list(bp: APIBlueprint, catalog: Catalog, runner: TurnRunner, clock: Clo
 
 
 def _add_session(bp: APIBlueprint, store: SessionStore, shown: Shown, renderings: Renderings) -> None:
-    @bp.get("/api/session", responses={200: s.SessionAnswer})
-    def get(query: s.SessionGetQuery) -> Any:
+    @bp.get("/api/session", responses={200: SessionAnswer})
+    def get(query: SessionGetQuery) -> Any:
         session = store.load(query.session_id)
         answer = shown.session(session)
         if query.messages:
@@ -63,32 +165,32 @@ def _add_session(bp: APIBlueprint, store: SessionStore, shown: Shown, renderings
 
 
 def _add_making(bp: APIBlueprint, maker: SessionMaker, shown: Shown) -> None:
-    @bp.post("/api/session/new", responses={201: s.SessionAnswer})
-    def new(body: s.NewBody) -> Any:
+    @bp.post("/api/session/new", responses={201: SessionAnswer})
+    def new(body: NewBody) -> Any:
         about = body.model_dump(exclude={"title"}, exclude_none=True)
         return {"session": shown.session(maker.new(body.title, **about))}, 201
 
     @bp.post("/api/session/import", responses={201: s.OkSessionAnswer})
-    def import_messages(body: s.ImportBody) -> Any:
+    def import_messages(body: ImportBody) -> Any:
         about = body.model_dump(exclude={"title", "messages"}, exclude_none=True)
         return shown.changed(maker.import_messages(body.messages, body.title, **about)), 201
 
-    @bp.post("/api/session/branch", responses={201: s.BranchAnswer})
-    def branch(body: s.BranchBody) -> Any:
+    @bp.post("/api/session/branch", responses={201: BranchAnswer})
+    def branch(body: BranchBody) -> Any:
         return _copied(maker.branch(body.session_id, body.message_id, body.title)), 201
 
-    @bp.post("/api/session/duplicate", responses={201: s.BranchAnswer})
-    def duplicate(body: s.BranchBody) -> Any:
+    @bp.post("/api/session/duplicate", responses={201: BranchAnswer})
+    def duplicate(body: BranchBody) -> Any:
         return _copied(maker.duplicate(body.session_id, body.message_id, body.title)), 201
 
 
 def _add_changing(bp: APIBlueprint, ops: SessionOps, shown: Shown) -> None:
     @bp.post("/api/session/rename", responses={200: s.OkSessionAnswer})
-    def rename(body: s.RenameBody) -> Any:
+    def rename(body: RenameBody) -> Any:
         return shown.changed(ops.rename(body.session_id, body.title, body.expected_revision))
 
     @bp.post("/api/session/update", responses={200: s.OkSessionAnswer})
-    def update(body: s.UpdateBody) -> Any:
+    def update(body: UpdateBody) -> Any:
         changes = body.model_dump(exclude_unset=True, exclude={"session_id", "expected_revision"})
         return shown.changed(ops.update(body.session_id, changes, body.expected_revision))
 
@@ -106,7 +208,7 @@ def _copied(twin: Session) -> dict[str, Any]:
 def _add_deleting(
     bp: APIBlueprint, store: SessionStore, ops: SessionOps, runner: TurnRunner, shown: Shown
 ) -> None:
-    @bp.post("/api/session/erase", responses={200: s.EraseAnswer})
+    @bp.post("/api/session/erase", responses={200: EraseAnswer})
     def erase(body: s.MessageBody) -> Any:
         session, copies = ops.erase(body.session_id, body.message_id, body.expected_revision)
         return {
@@ -116,7 +218,7 @@ def _add_deleting(
             "revision": session.revision,
         }
 
-    @bp.post("/api/session/delete", responses={200: s.DeleteAnswer})
+    @bp.post("/api/session/delete", responses={200: DeleteAnswer})
     def delete(body: s.SessionBody) -> Any:
         runner.delete(body.session_id)
         return {"ok": True, "session_id": body.session_id}
@@ -125,13 +227,13 @@ def _add_deleting(
     def restore(body: s.SessionBody) -> Any:
         return shown.changed(ops.restore(body.session_id))
 
-    @bp.get("/api/trash", responses={200: s.TrashAnswer})
+    @bp.get("/api/trash", responses={200: TrashAnswer})
     def trash() -> Any:
         kept = [{"session_id": t.session_id, "deleted_at": t.deleted_at} for t in store.trashed()]
         return {"sessions": kept}
 
-    @bp.post("/api/trash/purge", responses={200: s.PurgeAnswer})
-    def purge(body: s.PurgeBody) -> Any:
+    @bp.post("/api/trash/purge", responses={200: PurgeAnswer})
+    def purge(body: PurgeBody) -> Any:
         return {"ok": True, "purged": ops.purge(body.session_id)}
 
 

@@ -1,10 +1,11 @@
 """The server itself over HTTP: health and the stream of all events."""
 
 import threading
-from typing import Any
+from typing import Annotated, Any
 
 from flask import Response, current_app, request
 from flask_openapi3.blueprint import APIBlueprint
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.errors import Unauthorized
 from api.hub import Hub
@@ -18,13 +19,27 @@ from api.web.room import new_open_room
 from api.web.streams import Streams
 
 
+class HealthQuery(BaseModel):
+    deep: bool = False
+
+
+class HealthAnswer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    status: str
+
+
+class EventsQuery(BaseModel):
+    cursor: Annotated[str, Field(max_length=100)] | None = None
+    html: bool = False
+
+
 def blueprint(
     gate: Gate, catalog: Catalog, runner: TurnRunner, hub: Hub[Turn], streams: Streams
 ) -> APIBlueprint:
     bp = new_open_room("system")
 
-    @bp.get("/health", responses={200: s.HealthAnswer})
-    def health(query: s.HealthQuery) -> Any:
+    @bp.get("/health", responses={200: HealthAnswer})
+    def health(query: HealthQuery) -> Any:
         if not query.deep:
             return {"status": "ok"}
         if not gate.has_token():
@@ -38,7 +53,7 @@ def blueprint(
         }
 
     @bp.get("/api/events", responses={200: s.EVENT_STREAM}, security=s.TOKEN)
-    def events(query: s.EventsQuery) -> Response:
+    def events(query: EventsQuery) -> Response:
         cursor = query.cursor or request.headers.get("Last-Event-ID") or ""
         after = number_of(cursor, hub.boot_id)
         return streams.everything(after, is_fresh=after is not None or not cursor, html=query.html)

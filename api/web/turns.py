@@ -1,9 +1,10 @@
 """Turns over HTTP: start, stream, stop."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from flask import Response, request
 from flask_openapi3.blueprint import APIBlueprint
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from api.commands.dispatcher import Ran
 from api.composer import Composer
@@ -23,6 +24,63 @@ from api.web.room import new_room
 from api.web.streams import Streams
 
 
+class Part(BaseModel):
+    """One OpenAI-style part of a message; further fields belong to its type."""
+
+    model_config = ConfigDict(extra="allow")
+    type: Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class StartBody(s.SessionBody):
+    message: str | list[Part] | None = None
+    client_id: s.ClientId | None = None
+    if_busy: Literal["queue", "reject"] = "queue"
+    as_text: StrictBool = False
+    regenerate: StrictBool = False
+    message_id: s.MessageId | None = None
+    edit: s.MessageId | None = None
+    attachments: Annotated[list[str | dict[str, Any]], Field(max_length=20)] | None = None
+
+
+class StartAnswer(BaseModel):
+    stream_id: str
+    session_id: str
+    turn_id: str
+    queued: bool
+    position: int
+    title: str
+    revision: int
+
+
+class StreamQuery(BaseModel):
+    stream_id: Annotated[str, Field(min_length=1, max_length=160)]
+    after_seq: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    html: bool = False
+
+
+class StreamIdQuery(BaseModel):
+    stream_id: Annotated[str, Field(min_length=1, max_length=160)]
+
+
+class StreamStatus(BaseModel):
+    active: bool
+    stream_id: str
+    session_id: str
+    last_seq: int
+    terminal_state: str | None
+
+
+class CancelBody(s.Body):
+    stream_id: Annotated[str, Field(min_length=1, max_length=160)] | None = None
+    session_id: s.SessionId | None = None
+
+
+class CancelAnswer(BaseModel):
+    ok: bool
+    cancelled: bool
+    stream_id: str | None
+
+
 def blueprint(
     store: SessionStore,
     runner: TurnRunner,
@@ -32,15 +90,15 @@ def blueprint(
 ) -> APIBlueprint:
     bp = new_room("turns")
 
-    @bp.post("/api/chat/start", responses={202: s.StartAnswer, 200: s.CommandAnswer})
-    def start(body: s.StartBody) -> Any:
+    @bp.post("/api/chat/start", responses={202: StartAnswer, 200: s.CommandAnswer})
+    def start(body: StartBody) -> Any:
         done = _start(composer, runner, body)
         return (ran_json(done), 200) if isinstance(done, Ran) else (_started_json(done), 202)
 
     _add_streams(bp, store, runner, hub, streams)
 
-    @bp.post("/api/chat/cancel", responses={200: s.CancelAnswer})
-    def cancel(body: s.CancelBody) -> Any:
+    @bp.post("/api/chat/cancel", responses={200: CancelAnswer})
+    def cancel(body: CancelBody) -> Any:
         if body.stream_id is not None:
             session_id, turn_id = split_stream_id(body.stream_id)
         elif body.session_id is not None:
@@ -61,7 +119,7 @@ def _add_streams(
         "/api/chat/stream",
         responses={200: s.EVENT_STREAM},
     )
-    def stream(query: s.StreamQuery) -> Response:
+    def stream(query: StreamQuery) -> Response:
         session_id, turn_id = split_stream_id(query.stream_id)
         _require_turn(store.load(session_id), turn_id)
 
@@ -77,8 +135,8 @@ def _add_streams(
 
         return streams.turn(query.stream_id, _after_seq(query), ended, query.html)
 
-    @bp.get("/api/chat/stream/status", responses={200: s.StreamStatus})
-    def status(query: s.StreamIdQuery) -> Any:
+    @bp.get("/api/chat/stream/status", responses={200: StreamStatus})
+    def status(query: StreamIdQuery) -> Any:
         session_id, turn_id = split_stream_id(query.stream_id)
         session, live = store.load(session_id), runner.active(session_id)
         is_active = live is not None and live.turn_id == turn_id
@@ -98,7 +156,7 @@ def _require_turn(session: Session, turn_id: str) -> None:
         session.turn(turn_id)
 
 
-def _start(composer: Composer, runner: TurnRunner, body: s.StartBody) -> Ran | Started:
+def _start(composer: Composer, runner: TurnRunner, body: StartBody) -> Ran | Started:
     if body.regenerate:
         return runner.regenerate(body.session_id, body.message_id, body.client_id, body.expected_revision)
     sending = Sending(_plain(body.message), body.client_id, body.attachments)
@@ -109,7 +167,7 @@ def _start(composer: Composer, runner: TurnRunner, body: s.StartBody) -> Ran | S
     return send(body.session_id, sending, may_queue=may_queue, revision=body.expected_revision)
 
 
-def _plain(message: str | list[s.Part] | None) -> str | list[dict[str, Any]] | None:
+def _plain(message: str | list[Part] | None) -> str | list[dict[str, Any]] | None:
     return [part.model_dump() for part in message] if isinstance(message, list) else message
 
 
@@ -118,7 +176,7 @@ def _started_json(started: Started) -> dict[str, Any]:
     return {name: getattr(started, name) for name in names}
 
 
-def _after_seq(query: s.StreamQuery) -> int:
+def _after_seq(query: StreamQuery) -> int:
     """The cursor of a reader: the query, else what a browser sends when it comes back by itself."""
     if query.after_seq is not None:
         return query.after_seq
