@@ -16,7 +16,7 @@ SERVER = {"name": "Ollama", "models": ["qwen3:8b", "gemma3:4b"]}
 @pytest.fixture
 def bare(tmp_path: Path) -> Iterator[Served]:
     """A server that nobody has connected a model to."""
-    running = serve(tmp_path / "bare", "--agent", "embedded")
+    running = serve(tmp_path / "bare")
     yield running
     running.stop()
 
