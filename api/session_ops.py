@@ -1,4 +1,4 @@
-"""Every change of a session that is there and no turn, and what a session says about itself."""
+"""Every change of a session that is no turn, and what a session says about itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
