@@ -21,8 +21,11 @@ EndpointId = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class ModelsAnswer(BaseModel):
+    """`given` is the default agent that the start has named; no other one can be chosen. Null: any can."""
+
     agents: list[dict[str, Any]]
     default: str
+    given: str | None
 
 
 class EndpointBody(s.Body):
@@ -109,7 +112,7 @@ def blueprint(
 
     @bp.get("/api/models", responses={200: ModelsAnswer})
     def models() -> Any:
-        return {"agents": agents.infos(), "default": agents.default}
+        return {"agents": agents.infos(), "default": agents.default, "given": given_agent}
 
     @bp.post("/api/default-model", responses={200: DefaultAnswer})
     def default_model(body: DefaultBody) -> Any:

@@ -1,8 +1,11 @@
 /** What a person does about models: choose one, connect a server, change or remove what is connected. */
 
+import { whyNoDefault } from "./models.js";
+
 const SENT = ["name", "base_url", "model", "api_key"];
 
 export function createConnecting(store, server, sessions, sending, models) {
+  let isSaving = false;
   const change = (changes) => store.dispatch({ type: "connect/changed", change: changes });
 
   async function open() {
@@ -16,11 +19,13 @@ export function createConnecting(store, server, sessions, sending, models) {
 
   /** Read what is connected, and ask each endpoint which models it has. */
   async function read() {
-    await attempt(async () => {
+    try {
       const { endpoints, problem } = await server.endpoints();
       change({ endpoints, problem: problem ?? "" });
       await Promise.all(endpoints.map(({ id }) => list(id)));
-    });
+    } catch (failure) {
+      change({ error: failure.message });
+    }
   }
 
   async function list(id) {
@@ -56,17 +61,31 @@ export function createConnecting(store, server, sessions, sending, models) {
     });
   }
 
-  /** Keep an endpoint; true once it is kept. With `isDefault` chats that have chosen nothing use it. */
+  /**
+   * Keep an endpoint; true once it is kept, whatever becomes of the default. With `isDefault` chats that have
+   * chosen nothing use it, unless the start has said what they use.
+   */
   async function save(fields, isDefault) {
-    return attempt(async () => {
+    if (isSaving) return false;
+    isSaving = true;
+    const becomesDefault = isDefault && !whyNoDefault(store.get().models, "openai");
+    let isKept = false;
+    await attempt(async () => {
       const { endpoint } = await server.saveEndpoint(fields);
-      if (isDefault) await server.chooseDefault({ agent: "openai", endpoint: endpoint.id, model: endpoint.model });
-      // Without a choice the next start would take the endpoint, which was just declined.
-      else if (store.get().models?.default === "embedded") await server.chooseDefault({ agent: "embedded" });
-      await models.read();
-      change({ said: `${endpoint.name} is connected.`, editing: null });
-      read();
+      isKept = true;
+      const hint = fields.id || becomesDefault ? "" : " “Use in this chat” lets it answer here.";
+      change({ said: `${endpoint.name} is ${fields.id ? "changed" : "connected"}.${hint}`, editing: null });
+      await settleDefault(endpoint, becomesDefault).finally(models.read);
     });
+    isSaving = false;
+    if (isKept) read();
+    return isKept;
+  }
+
+  async function settleDefault({ id, model }, becomesDefault) {
+    if (becomesDefault) await server.chooseDefault({ agent: "openai", endpoint: id, model });
+    // Without a choice the next start would take the endpoint, which was just declined.
+    else if (store.get().models?.default === "embedded") await server.chooseDefault({ agent: "embedded" });
   }
 
   /** Whether an endpoint answers, in a sentence, and its models. */

@@ -2,6 +2,7 @@
 
 import { fieldsOf } from "./connecting.js";
 import { h, label } from "./dom.js";
+import { whyNoDefault } from "./models.js";
 
 export function createEndpointForm(connecting) {
   const [details, form, title, outcome, key, keyHint, isDefault, found] = [
@@ -48,11 +49,12 @@ export function createEndpointForm(connecting) {
   }
 
   /** `hasBetter` says that something other than the demonstration model answers by default. */
-  return ({ connect }, hasBetter) => {
+  return ({ connect, models }, hasBetter) => {
     if (!connect) {
       wasOpened = false;
       return;
     }
+    isDefault.parentElement.hidden = whyNoDefault(models, "openai") !== "";
     if (connect.editing !== null && connect.editing !== editing) {
       fill(connect.editing);
       isDefault.checked = false;

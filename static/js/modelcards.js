@@ -2,7 +2,7 @@
 
 import { count } from "./connecting.js";
 import { h } from "./dom.js";
-import { agentInfo } from "./models.js";
+import { agentInfo, whyNoDefault } from "./models.js";
 
 /** The cards of what can be chosen now, as values. */
 export function chosenCards({ connect, models, session }) {
@@ -15,6 +15,7 @@ export function chosenCards({ connect, models, session }) {
     ...card,
     isInChat: isAt(card, inChat),
     isDefault: isAt(card, byDefault),
+    canBeDefault: !whyNoDefault(models, card.agent),
     chosen: (isAt(card, inChat) && inChat.model) || card.model || card.models[0] || null,
   }));
 }
@@ -40,7 +41,7 @@ export function chosenCard(card, picks, connecting) {
     h("div", { class: "card-line" },
       isEmpty ? null : modelSelect(card, picks),
       button("Use in this chat", () => connecting.use(picked()), isEmpty),
-      button("Use by default", () => connecting.makeDefault(picked()), isEmpty)),
+      card.canBeDefault ? button("Use by default", () => connecting.makeDefault(picked()), isEmpty) : null),
     card.stored ? h("div", { class: "card-line" }, button("Change", () => connecting.edit(card.stored)), removeButton(card.stored, connecting)) : null,
   );
 }

@@ -24,6 +24,12 @@ export function agentInfo(models, name) {
   return models?.agents.find((agent) => agent.name === (name ?? models.default)) ?? null;
 }
 
+/** Why an agent cannot be made the default one, in a sentence; empty where it can. */
+export function whyNoDefault(models, agent) {
+  if (!models?.given || models.given === agent) return "";
+  return `Chats that have chosen nothing use the agent ${models.given}: Talaria was started so, and it is changed there.`;
+}
+
 /** The model that answers in a session, by its label. */
 export function modelLabel({ models, session, turn }) {
   const info = agentInfo(models, session?.agent);

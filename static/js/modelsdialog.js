@@ -3,14 +3,15 @@
 import { label, reconcile } from "./dom.js";
 import { createEndpointForm } from "./endpointform.js";
 import { chosenCard, chosenCards, foundCard, foundCards } from "./modelcards.js";
+import { whyNoDefault } from "./models.js";
 
 const NONE_FOUND = "No model server answers on the usual ports of Ollama, LM Studio, llama.cpp and vLLM.";
 
 export function createModelsDialog(connecting) {
   const dialog = document.getElementById("models");
-  const [list, found, note, error, said] = ["models-list", "models-found", "models-note", "models-error", "models-said"].map(
-    (id) => document.getElementById(id),
-  );
+  const [list, found, note, given, error, said] = [
+    "models-list", "models-found", "models-note", "models-given", "models-error", "models-said",
+  ].map((id) => document.getElementById(id));
   const showForm = createEndpointForm(connecting);
   const picks = new Map();
   let isDemoDefault = true;
@@ -33,7 +34,10 @@ export function createModelsDialog(connecting) {
     if (!dialog.open) dialog.showModal();
     label(error, connect.error || connect.problem);
     label(said, connect.said);
-    show(list, chosenCards(state), (card) => chosenCard(card, picks, connecting));
+    const cards = chosenCards(state);
+    label(given, cards.map((card) => whyNoDefault(models, card.agent)).find(Boolean) ?? "");
+    given.hidden = given.textContent === "";
+    show(list, cards, (card) => chosenCard(card, picks, connecting));
     show(found, foundCards(state), (card) => foundCard(card, picks, connecting, () => isDemoDefault));
     label(note, noteOf(connect));
     note.hidden = note.textContent === "";

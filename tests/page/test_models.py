@@ -186,3 +186,52 @@ def test_a_default_that_was_declined_stays_declined_after_a_restart(
     page.goto(f"{second.base}#token={second.token}")
     expect(page.locator("#chat-model")).to_have_text("Demo model")
     second.stop()
+
+
+@pytest.fixture
+def embedded(context: BrowserContext, tmp_path: Path) -> Iterator[Chat]:
+    """A chat of a server whose start has named the demonstration model."""
+    running = serve(tmp_path / "embedded", "--agent", "embedded")
+    yield Chat(context.new_page(), running).open()
+    running.stop()
+
+
+def test_a_default_of_the_start_is_not_offered_otherwise_and_the_chat_can_choose(
+    embedded: Chat, fake: FakeOpenAI
+) -> None:
+    found(embedded.page)
+    dialog = opened(embedded.page)
+    fill(dialog, Name="One", Address=fake.base_url, Model="m")
+    expect(dialog.get_by_label("Use it by default")).to_be_hidden()
+    dialog.get_by_role("button", name="Save").click()
+    card = dialog.get_by_role("group", name="One")
+    expect(dialog.locator("#models-said")).to_contain_text("One is connected. “Use in this chat”")
+    expect(dialog.locator("#models-error")).to_be_empty()
+    expect(dialog.get_by_label("Name", exact=True)).to_have_value("")
+    expect(dialog.locator("#models-given")).to_contain_text("use the agent embedded: Talaria was started so")
+    expect(card.get_by_role("button", name="Use by default")).to_have_count(0)
+    card.get_by_role("button", name="Use in this chat").click()
+    dialog.get_by_role("button", name="Close").click()
+    embedded.send("Hello")
+    embedded.replied("You said: Hello")
+
+
+def test_a_found_server_is_connected_beside_a_default_of_the_start(embedded: Chat, fake: FakeOpenAI) -> None:
+    found(embedded.page, {"name": "Ollama", "models": ["m"], "base_url": fake.base_url})
+    dialog = opened(embedded.page)
+    dialog.get_by_role("button", name="Connect", exact=True).click()
+    expect(dialog.get_by_role("group", name="Ollama", exact=True)).to_be_visible()
+    expect(dialog.locator("#models-said")).to_contain_text("Ollama is connected")
+    expect(dialog.locator("#models-error")).to_be_empty()
+
+
+def test_an_endpoint_is_kept_once_whatever_becomes_of_the_default(page: Page, fake: FakeOpenAI) -> None:
+    refusal = {"error": "Not now.", "code": "unavailable"}
+    page.route("**/api/default-model", lambda route: route.fulfill(status=503, json=refusal))
+    found(page)
+    dialog = opened(page)
+    fill(dialog, Name="One", Address=fake.base_url)
+    dialog.get_by_role("button", name="Save").dblclick()
+    expect(dialog.get_by_role("alert")).to_have_text("Not now.")
+    expect(dialog.get_by_role("group", name="One")).to_have_count(1)
+    expect(dialog.get_by_label("Address", exact=True)).to_have_value("")

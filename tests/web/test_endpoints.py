@@ -249,7 +249,8 @@ def test_a_default_agent_of_the_start_is_changed_there_and_nowhere_else(
         own = save(live.client, base_url=fake.base_url, model="a")
         refused = live.client.post("/api/default-model", {"endpoint": own["id"]})
         assert (refused.status, refused.json["code"]) == (400, "invalid_request")
-        assert live.client.get("/api/models").json["default"] == "embedded"
+        models = live.client.get("/api/models").json
+        assert (models["default"], models["given"]) == ("embedded", "embedded")
         assert live.client.post("/api/default-model", {"agent": "embedded"}).status == 200
 
 
