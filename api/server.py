@@ -17,6 +17,7 @@ import psutil
 from flask import Flask
 
 from api import __version__
+from api.agents.endpoint import ADD_ONE
 from api.app import create_app
 from api.auth.access import token_path
 from api.clock import Clock
@@ -164,6 +165,8 @@ def _say_listening(settings: Settings, services: Services, port: int) -> None:
     url = address(settings.host, port, settings.base_path)
     _say(f"state folder {settings.state_dir}")
     _say(f"default agent {services.agents.default}")
+    if services.agents.default == "openai" and not services.endpoints.all():
+        _say(f"no endpoint is set up: {ADD_ONE}")
     if settings.host not in LOOPBACK_HOSTS:
         _say(f"other machines reach it on port {port} and log in with the password")
     _say(f"listening on {url}#token={services.auth.token}")

@@ -22,7 +22,6 @@ from api.commands.dispatcher import Dispatcher
 from api.commands.registry import build_registry
 from api.composer import Composer
 from api.concurrency import KeyedLocks, Workers
-from api.errors import UsageError
 from api.events import Event
 from api.files import Checkpoint, make_folder, no_checkpoint, sweep_temporaries
 from api.hub import Hub
@@ -137,13 +136,10 @@ def _given_endpoint(settings: Settings) -> Endpoint | None:
 
 def _default_agent(settings: Settings, endpoints: EndpointStore) -> str:
     """The one that was asked for, else the one chosen in the page, else what there is."""
-    has_endpoint = bool(endpoints.all())
-    wanted = settings.agent or endpoints.default.agent
-    if settings.agent == "openai" and not has_endpoint:
-        raise UsageError("The agent openai needs an endpoint: give --openai-base-url as well.")
-    if wanted in (None, "openai"):
-        return "openai" if has_endpoint else "embedded"
-    return wanted or "embedded"
+    if settings.agent:
+        return settings.agent
+    chosen = endpoints.default.agent or "openai"
+    return "embedded" if chosen == "openai" and not endpoints.all() else chosen
 
 
 def build(

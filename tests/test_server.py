@@ -281,3 +281,10 @@ def test_it_answers_after_a_restart_with_lost_catalog(tmp_path: Path, fake: Fake
         rows = server.wait_listening().get("/api/sessions").json["sessions"]
         assert [row["title"] for row in rows] == ["kept"]
     wait_until(lambda: server.process.poll() is not None)
+
+
+def test_a_start_with_an_agent_that_has_no_endpoint_says_where_to_add_one(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path, "--agent", "openai") as server:
+        server.wait_line("default agent openai")
+        server.wait_line("no endpoint is set up: Add one under Models in the page")
+        server.wait_listening()

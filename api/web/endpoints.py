@@ -99,7 +99,7 @@ def blueprint(
 ) -> APIBlueprint:
     """`given_agent` is the default one of flags, environment and settings; it wins over a chosen one."""
     bp = new_room("endpoints")
-    _add_changing(bp, endpoints, agents)
+    _add_changing(bp, endpoints, agents, given_agent)
 
     @bp.get("/api/endpoints", responses={200: EndpointsAnswer})
     def list_endpoints() -> Any:
@@ -130,7 +130,9 @@ def blueprint(
     return bp
 
 
-def _add_changing(bp: APIBlueprint, endpoints: EndpointStore, agents: AgentPool) -> None:
+def _add_changing(
+    bp: APIBlueprint, endpoints: EndpointStore, agents: AgentPool, given_agent: str | None
+) -> None:
     @bp.post("/api/endpoints/save", responses={200: EndpointAnswer})
     def save(body: EndpointBody) -> Any:
         saved = endpoints.save(body.model_dump(exclude_unset=True))
@@ -139,7 +141,7 @@ def _add_changing(bp: APIBlueprint, endpoints: EndpointStore, agents: AgentPool)
     @bp.post("/api/endpoints/delete", responses={200: OkAnswer})
     def delete(body: EndpointIdBody) -> Any:
         endpoints.delete(body.id)
-        if agents.default == "openai" and not endpoints.all():
+        if agents.default == "openai" and not given_agent and not endpoints.all():
             agents.choose_default("embedded")
         return {"ok": True}
 

@@ -235,3 +235,28 @@ def test_an_endpoint_is_kept_once_whatever_becomes_of_the_default(page: Page, fa
     expect(dialog.get_by_role("alert")).to_have_text("Not now.")
     expect(dialog.get_by_role("group", name="One")).to_have_count(1)
     expect(dialog.get_by_label("Address", exact=True)).to_have_value("")
+
+
+def test_the_last_endpoint_goes_and_the_next_one_answers_where_the_start_has_named_openai(
+    context: BrowserContext, fake: FakeOpenAI, tmp_path: Path
+) -> None:
+    running = serve(tmp_path, "--agent", "openai")
+    chat = Chat(context.new_page(), running).open()
+    found(chat.page)
+    expect(chat.page.locator("#model-note")).to_contain_text("No endpoint is set up")
+    dialog = opened(chat.page)
+    for name in ("One", "Two"):
+        fill(dialog, Name=name, Address=fake.base_url, Model=name)
+        dialog.get_by_role("button", name="Save").click()
+        card = dialog.get_by_role("group", name=name)
+        expect(card.locator(".badge")).to_have_text(["In this chat", "Default"])
+        expect(dialog.locator("#models-error")).to_be_empty()
+        if name == "One":
+            card.get_by_role("button", name="Remove").click()
+            card.get_by_role("button", name="Remove it and its key").click()
+            expect(card).to_have_count(0)
+            dialog.locator("summary").click()
+    dialog.get_by_role("button", name="Close").click()
+    chat.send("Hello")
+    chat.replied("You said: Hello")
+    running.stop()

@@ -254,6 +254,23 @@ def test_a_default_agent_of_the_start_is_changed_there_and_nowhere_else(
         assert live.client.post("/api/default-model", {"agent": "embedded"}).status == 200
 
 
+def test_a_default_agent_of_the_start_stays_without_an_endpoint_and_takes_the_next_one(
+    tmp_path: Path, fake: FakeOpenAI
+) -> None:
+    with live_server(tmp_path, shipped_agents, agent="openai") as live:
+        session_id = live.client.new_session()
+        event, data = ask(live.client, session_id, "one")
+        assert event == "apperror" and data["message"] == "No endpoint is set up." and data["hint"]
+        for _ in range(2):
+            own = save(live.client, base_url=fake.base_url, model="m")
+            assert ask(live.client, session_id, "two")[0] == "done"
+            live.client.post("/api/endpoints/delete", {"id": own["id"]})
+            models = live.client.get("/api/models").json
+            (info,) = [agent for agent in models["agents"] if agent["name"] == "openai"]
+            assert (models["default"], info["available"]) == ("openai", False)
+            assert "No endpoint is set up" in info["reason"]
+
+
 def test_an_endpoint_that_cannot_be_saved_keeps_its_key(tmp_path: Path, fake: FakeOpenAI) -> None:
     with live_server(tmp_path, shipped_agents) as live:
         own = save(live.client, base_url=fake.base_url, api_key=KEY)
