@@ -53,6 +53,12 @@ class Endpoint:
         except ValueError:
             return "its address"
 
+    @property
+    def service(self) -> str:
+        """Scheme, host and port of the address: whom the secrets were entered for."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{parts.netloc.lower()}"
+
     def without_secrets(self, text: str) -> str:
         """`text` with the API key and the values of the extra headers hidden."""
         key = (self.api_key or "").strip()

@@ -33,17 +33,12 @@ def from_json(entry: Mapping[str, Any], before: Endpoint | None) -> Endpoint:
     endpoint = replace(base, **changes)
     if not endpoint.base_url:
         raise InvalidRequest("An endpoint needs a base_url, such as http://127.0.0.1:11434/v1.")
-    is_same = before is not None and _service(before) == _service(endpoint)
+    is_same = before is not None and before.service == endpoint.service
     kept = base.headers if is_same else {}
     headers = {n: kept.get(n) if value == HIDDEN else value for n, value in endpoint.headers.items()}
     key = _key(entry["api_key"]) if "api_key" in entry else base.api_key if is_same else None
     endpoint = replace(endpoint, api_key=key, headers={n: v for n, v in headers.items() if v is not None})
     return endpoint if endpoint.name else replace(endpoint, name=endpoint.host)
-
-
-def _service(endpoint: Endpoint) -> tuple[str, str]:
-    parts = urlsplit(endpoint.base_url)
-    return parts.scheme, parts.netloc
 
 
 def _url(value: Any) -> str:

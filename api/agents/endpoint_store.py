@@ -1,4 +1,7 @@
-"""The endpoints that a user has set up, kept on disk: what can be shown in one file, the keys in another."""
+"""The endpoints that a user has set up, kept on disk: what can be shown in one file, the keys in another.
+
+A key is kept with the service that it was entered for and counts only there, however old the other file is.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +26,8 @@ from api.errors import (
 )
 
 _SCHEMA_VERSION = 1
+# Version 1 held bare keys.
+_KEYS_VERSION = 2
 _MEND = "Mend it or move it away."
 
 
@@ -133,12 +138,12 @@ class EndpointStore:
     def _read(self) -> None:
         """Take in what can be read; `problem` says what cannot."""
         self.problem = None
-        data = self._part(self._file, "endpoints", list)
-        keys = self._part(self._keys_file, "keys", dict).get("keys", {})
+        data = self._part(self._file, "endpoints", list, _SCHEMA_VERSION)
+        keys = self._part(self._keys_file, "keys", dict, _KEYS_VERSION).get("keys", {})
         stored: dict[str, Endpoint] = {}
         for entry in data.get("endpoints", []):
             try:
-                endpoint = from_json(entry | {"api_key": keys.get(entry["id"])}, None)
+                endpoint = _with_key(from_json(entry | {"api_key": None}, None), keys.get(entry["id"]))
             except (TalariaError, KeyError, TypeError) as exc:
                 self.problem = Damaged(f"An endpoint in {self._file} cannot be read ({exc}). {_MEND}")
             else:
@@ -148,10 +153,10 @@ class EndpointStore:
         self._stored = stored
         self.default = Default(*(_text(names.get(name)) for name in ("agent", "endpoint", "model")))
 
-    def _part(self, path: Path, name: str, kind: type) -> dict[str, Any]:
+    def _part(self, path: Path, name: str, kind: type, version: int) -> dict[str, Any]:
         """The content of a file with `name` in it; nothing where it cannot be read."""
         try:
-            data = _load(path)
+            data = _load(path, version)
             if not isinstance(data.get(name, kind()), kind):
                 raise Damaged(f"{path} holds no {name}. {_MEND}")
         except TalariaError as exc:
@@ -167,17 +172,21 @@ class EndpointStore:
             "endpoints": [to_json(entry) for entry in stored.values()],
         }
         try:
-            _dump(self._file, plain)
+            _dump(self._file, plain, _SCHEMA_VERSION)
         except StorageFailed:
-            # A new key beside an old address would go to the wrong service after the next start.
+            # A new key does not count beside an old address, which would be without any after the next start.
             self._write_keys(self._stored)
             raise
         self._stored, self.default = stored, default
 
     def _write_keys(self, stored: Mapping[str, Endpoint]) -> None:
-        keys = {name: entry.api_key for name, entry in stored.items() if entry.api_key}
+        keys = {
+            name: {"service": entry.service, "key": entry.api_key}
+            for name, entry in stored.items()
+            if entry.api_key
+        }
         if keys or self._keys_file.exists():
-            _dump(self._keys_file, {"keys": keys})
+            _dump(self._keys_file, {"keys": keys}, _KEYS_VERSION)
 
 
 def to_json(endpoint: Endpoint) -> dict[str, Any]:
@@ -185,11 +194,18 @@ def to_json(endpoint: Endpoint) -> dict[str, Any]:
     return {name: getattr(endpoint, name) for name in ("id", *PLAIN)} | {"headers": dict(endpoint.headers)}
 
 
+def _with_key(endpoint: Endpoint, kept: Any) -> Endpoint:
+    """`endpoint` with the key that is kept under its id, unless that was entered for another service."""
+    if isinstance(kept, dict):
+        kept = kept["key"] if kept["service"] == endpoint.service else None
+    return from_json({"api_key": kept}, endpoint)
+
+
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _load(path: Path, newest: int) -> dict[str, Any]:
     try:
         data = orjson.loads(path.read_bytes())
     except FileNotFoundError:
@@ -199,12 +215,10 @@ def _load(path: Path) -> dict[str, Any]:
     version = data.get("schema_version") if isinstance(data, dict) else None
     if not isinstance(version, int):
         raise Damaged(f"{path} names no version. {_MEND}")
-    if version > _SCHEMA_VERSION:
+    if version > newest:
         raise NewerVersion(f"{path} was written by a newer Talaria. Update Talaria to change it.")
     return dict(data)
 
 
-def _dump(path: Path, data: Mapping[str, Any]) -> None:
-    files.write_whole(
-        path, orjson.dumps({"schema_version": _SCHEMA_VERSION, **data}, option=orjson.OPT_INDENT_2)
-    )
+def _dump(path: Path, data: Mapping[str, Any], version: int) -> None:
+    files.write_whole(path, orjson.dumps({"schema_version": version, **data}, option=orjson.OPT_INDENT_2))

@@ -284,6 +284,44 @@ def test_an_endpoint_that_cannot_be_saved_keeps_its_key(tmp_path: Path, fake: Fa
         assert entry["base_url"] == fake.base_url
 
 
+@pytest.mark.parametrize("late", ["endpoints.json", "keys.json"])
+def test_a_save_that_was_killed_between_its_files_sends_no_key_to_another_service(
+    tmp_path: Path, fake: FakeOpenAI, late: str
+) -> None:
+    """`late` is still as it was before the save."""
+    other = {"base_url": "http://127.0.0.1:9/v1", "api_key": "of-another-service"}
+    here = {"base_url": fake.base_url, "api_key": KEY}
+    before, after = (here, other) if late == "endpoints.json" else (other, here)
+    with live_server(tmp_path, shipped_agents) as live:
+        own = save(live.client, model="m", **before)
+        as_before = (tmp_path / late).read_bytes()
+        save(live.client, id=own["id"], **after)
+    (tmp_path / late).write_bytes(as_before)
+    with live_server(tmp_path, shipped_agents) as live:
+        answer = live.client.get("/api/endpoints").json
+        assert ([entry["has_key"] for entry in answer["endpoints"]], answer["problem"]) == ([False], None)
+        assert ask(live.client, live.client.new_session(agent="openai"), "hi")[0] == "done"
+        assert "of-another-service" not in str(fake.headers[0]) and KEY not in str(fake.headers[0])
+        save(live.client, id=own["id"], api_key=KEY)
+        assert ask(live.client, live.client.new_session(agent="openai"), "hi")[0] == "done"
+    assert fake.headers[-1]["authorization"] == f"Bearer {KEY}"
+
+
+def test_keys_of_an_older_version_count_and_are_bound_by_the_next_save(
+    tmp_path: Path, fake: FakeOpenAI
+) -> None:
+    entry = {"id": "e1", "base_url": fake.base_url, "model": "m"}
+    (tmp_path / "endpoints.json").write_bytes(orjson.dumps({"schema_version": 1, "endpoints": [entry]}))
+    (tmp_path / "keys.json").write_bytes(orjson.dumps({"schema_version": 1, "keys": {"e1": KEY}}))
+    with live_server(tmp_path, shipped_agents) as live:
+        assert ask(live.client, live.client.new_session(agent="openai"), "hi")[0] == "done"
+        save(live.client, id="e1", name="One")
+    assert fake.headers[0]["authorization"] == f"Bearer {KEY}"
+    kept = orjson.loads((tmp_path / "keys.json").read_bytes())
+    service = fake.base_url.removesuffix("/v1")
+    assert kept == {"schema_version": 2, "keys": {"e1": {"service": service, "key": KEY}}}
+
+
 def test_a_model_without_any_endpoint_is_refused(live: LiveServer) -> None:
     answer = live.client.post("/api/default-model", {"agent": "openai", "model": "m"})
     assert (answer.status, answer.json["code"]) == (400, "invalid_request")
