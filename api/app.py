@@ -28,7 +28,7 @@ from api.web import (
     turns,
 )
 from api.web import settings as web_settings
-from api.web.body import OrjsonProvider
+from api.web.body import OrjsonProvider, StrictRequest
 from api.web.gate import Gate
 from api.web.schemas import ErrorAnswer
 from api.web.shown import Shown
@@ -38,8 +38,9 @@ log = logging.getLogger(__name__)
 
 
 class Talaria(OpenAPI):
-    """An application whose JSON goes through our reader and writer."""
+    """An application whose JSON goes through our reader and writer, and whose forms say what is wrong."""
 
+    request_class = StrictRequest
     json_provider_class = OrjsonProvider
 
 

@@ -1,9 +1,11 @@
-"""Reads and writes the JSON of HTTP bodies."""
+"""Reads the bodies of requests, and writes JSON."""
 
 from typing import Any
 
 import orjson
+from flask import Request
 from flask.json.provider import JSONProvider
+from werkzeug.formparser import FormDataParser
 
 from api.errors import InvalidRequest
 from api.text import is_deeper, read_strict_json
@@ -22,6 +24,15 @@ def read_json(raw: bytes) -> Any:
     if is_deeper(value, DEPTH_LIMIT):
         raise InvalidRequest(f"The body is nested deeper than {DEPTH_LIMIT} levels.")
     return value
+
+
+class StrictRequest(Request):
+    """A request whose form raises `ValueError` where it cannot be read, where the library finds it empty."""
+
+    def make_form_data_parser(self) -> FormDataParser:
+        parser = super().make_form_data_parser()
+        parser.silent = False
+        return parser
 
 
 class OrjsonProvider(JSONProvider):

@@ -172,6 +172,12 @@ class Gate:
             raise UnsupportedMediaType("Send a form with the file, as multipart/form-data.")
         if (request.content_length or 0) > UPLOAD_LIMIT + FORM_EXTRA:
             raise TooLarge(f"The file is larger than {UPLOAD_LIMIT // 1024 // 1024} MB.")
+        try:
+            _ = request.form
+        except UnicodeDecodeError as exc:
+            raise InvalidRequest("The name of the file is not in UTF-8. Send it under another name.") from exc
+        except ValueError as exc:
+            raise InvalidRequest("The form cannot be read. Send the file as multipart/form-data.") from exc
 
 
 def bearer() -> str:

@@ -18,9 +18,9 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(50))
 OLD_S = 8 * 86_400
 
 
-def upload(client: Client, session_id: str, filename: str, data: bytes) -> Answer:
+def upload(client: Client, session_id: str, filename: str | bytes, data: bytes) -> Answer:
     boundary = b"--------tests"
-    name = filename.encode().replace(b'"', b"%22")
+    name = (filename.encode() if isinstance(filename, str) else filename).replace(b'"', b"%22")
     body = b"".join(
         (
             b"--" + boundary + b'\r\nContent-Disposition: form-data; name="session_id"\r\n\r\n',
@@ -69,6 +69,16 @@ def test_an_uploaded_file_says_what_it_is_and_can_be_read_back(client: Client) -
         assert got.headers["X-Content-Type-Options"] == "nosniff"
         assert "sandbox" in got.headers["Content-Security-Policy"]
     assert client.get(f"/api/blob/{digest}", Authorization=None).status == 401
+
+
+def test_a_form_that_cannot_be_read_says_what_is_wrong_with_it(client: Client) -> None:
+    answer = upload(client, client.new_session(), "Übersicht.txt".encode("latin-1"), b"text")
+    assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+    assert answer.json["error"] == "The name of the file is not in UTF-8. Send it under another name."
+    for kind in ("multipart/form-data", "multipart/form-data; boundary=other"):
+        answer = client.call("POST", "/api/upload", b"--x--", Content_Type=kind)
+        assert (answer.status, answer.json["code"]) == (400, "invalid_request")
+        assert answer.json["error"].startswith("The form cannot be read.")
 
 
 def test_a_text_comes_back_as_a_download_whatever_it_holds(client: Client) -> None:
