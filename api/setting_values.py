@@ -5,6 +5,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+# What the paths of Talaria itself begin with.
+OWN_PATHS = ("api", "health", "static")
+
 
 def as_text(value: Any) -> str:
     if not isinstance(value, str):
@@ -66,4 +69,7 @@ def as_base_path(value: Any) -> str:
     parts = [part for part in as_text(value).split("/") if part]
     if not all(re.fullmatch(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*", part) for part in parts):
         raise ValueError("must be a path of letters and digits, such as /talaria/")
+    if parts and parts[0] in OWN_PATHS:
+        # A prefix is taken off where the proxy has left it on; here that could not be told.
+        raise ValueError(f"must not begin with /{parts[0]}/, a path of Talaria; take /talaria/")
     return "/".join(("", *parts, ""))

@@ -79,6 +79,8 @@ def test_an_address_loses_its_last_slash(tmp_path: Path) -> None:
         ({"host": "box.local"}, "--host"),
         ({"base_path": "/a/../b"}, "--base-path"),
         ({"base_path": "http://x/"}, "--base-path"),
+        ({"base_path": "/api/"}, "--base-path must not begin with /api/"),
+        ({"base_path": "static/chat"}, "--base-path must not begin with /static/"),
         ({"agent": "hermit"}, "--agent"),
         ({"openai_base_url": "ftp://x"}, "--openai-base-url"),
         ({"state_dir": "~nobody-has-this-name/x"}, "--state-dir"),
@@ -108,7 +110,8 @@ def test_every_row_is_a_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "path"), [("/", "/"), ("", "/"), ("chat", "/chat/"), ("/a//b", "/a/b/"), ("/a/b/", "/a/b/")]
+    ("given", "path"),
+    [("/", "/"), ("", "/"), ("chat", "/chat/"), ("a/api", "/a/api/"), ("/a//b", "/a/b/"), ("/a/b/", "/a/b/")],
 )
 def test_a_base_path_has_slashes_at_both_ends(tmp_path: Path, given: str, path: str) -> None:
     assert loaded(tmp_path, base_path=given).base_path == path

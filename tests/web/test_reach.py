@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from api.setting_values import OWN_PATHS
 from tests.web.live_server import Client, LiveServer, live_server
 
 PASSWORD = "correct horse"
@@ -34,6 +35,11 @@ def test_on_the_network_addresses_are_answered_and_names_only_where_allowed(lan:
     for host in (f"evil.example:{port}", f"0.0.0.0:{port}", "192.168.1.5:1", "192.168.1.5", f"fd00::5:{port}",
                  f"192.168.1.5.evil.example:{port}", f"[192.168.1.5]:{port}"):  # fmt: skip
         assert status(lan.client, Host=host) == 421, host
+
+
+def test_every_path_is_one_that_no_base_path_can_begin_with(proxied: LiveServer) -> None:
+    first = {rule.rule.split("/")[1] for rule in proxied.app.url_map.iter_rules()}
+    assert first - {""} == set(OWN_PATHS)
 
 
 def test_on_loopback_other_addresses_are_foreign(tmp_path: Path) -> None:
