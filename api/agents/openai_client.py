@@ -160,7 +160,8 @@ class Connection:
 
     def _unavailable(self, message: str) -> AgentError:
         name, host = self.endpoint.name, self.endpoint.host
-        hint = f"Start the server of {name} at {host}, or correct its address ({self.endpoint.address_in})."
+        server = f"the server at {host}" if name == host else f"the server of {name} at {host}"
+        hint = f"Start {server}, or correct its address ({self.endpoint.address_in})."
         return PassingFailure(message, type="unavailable", hint=hint)
 
 

@@ -124,10 +124,13 @@ def test_what_cannot_work_is_said_in_the_dialog(page: Page) -> None:
     expect(dialog.locator("#models-note")).to_contain_text("No model server answers")
     fill(dialog, Address="http://127.0.0.1:9/v1")
     dialog.get_by_role("button", name="Test").click()
-    expect(dialog.locator("#endpoint-outcome")).to_contain_text("Nothing answers at 127.0.0.1:9")
+    expect(dialog.locator("#endpoint-outcome")).to_contain_text(
+        "Nothing answers at 127.0.0.1:9. Start the server at 127.0.0.1:9, or correct its address"
+    )
     dialog.get_by_label("Address", exact=True).fill("ftp://example.org/v1")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_role("alert")).to_contain_text("http or https")
+    expect(dialog.get_by_role("alert")).to_be_in_viewport(ratio=1)
 
 
 def test_escape_closes_the_dialog_and_not_the_reply(chat: Chat, fake: FakeOpenAI) -> None:
@@ -206,6 +209,7 @@ def test_a_default_of_the_start_is_not_offered_otherwise_and_the_chat_can_choose
     dialog.get_by_role("button", name="Save").click()
     card = dialog.get_by_role("group", name="One")
     expect(dialog.locator("#models-said")).to_contain_text("One is connected. “Use in this chat”")
+    expect(dialog.locator("#models-said")).to_be_in_viewport(ratio=1)
     expect(dialog.locator("#models-error")).to_be_empty()
     expect(dialog.get_by_label("Name", exact=True)).to_have_value("")
     expect(dialog.locator("#models-given")).to_contain_text("use the agent embedded: Talaria was started so")

@@ -136,3 +136,10 @@ def test_back_and_forward_walk_through_the_chats(chat: Chat) -> None:
     chat.replied("You said: First")
     chat.page.go_forward()
     chat.replied("You said: Second")
+
+
+def test_a_title_that_runs_from_right_to_left_is_cut_at_its_end(chat: Chat) -> None:
+    chat.send("/new مرحبا كيف الحال")
+    title = chat.page.locator("#chat-title")
+    expect(title).to_have_text("مرحبا كيف الحال")
+    expect(title).to_have_css("direction", "rtl")
