@@ -20,7 +20,9 @@ def _lines(status: dict[str, Any]) -> list[str]:
         f"Agent: {status['agent']}, model: {status['model'] or 'unknown'}",
         f"State: {state}, waiting texts: {status['queued']}",
         f"Messages: {status['message_count']}, tokens spent: {_known(tokens)}",
-        f"Context: {_known(context)} of {_known(limit)} tokens",
+        f"Context: {_known(context)} of {limit:,} tokens"
+        if limit
+        else f"Context: {_known(context)} tokens; the limit is unknown",
     ]
 
 

@@ -9,9 +9,8 @@ def _run(context: Context, argument: str) -> Answer:
     undone = context.ops.undo(context.session_id, asked)
     turns = "1 turn" if undone.undone_turns == 1 else f"{undone.undone_turns} turns"
     fewer = " There were no more." if undone.undone_turns < asked else ""
-    output = (
-        f"Took back {turns}: {undone.preview}{fewer} /redo brings it back. Files and mails stay as they are."
-    )
+    words = f': "{undone.preview}"' if undone.preview else ""
+    output = f"Took back {turns}{words}.{fewer} /redo brings it back. Files and mails stay as they are."
     return Answer(output, undone.as_undo())
 
 

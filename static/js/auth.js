@@ -5,6 +5,8 @@ const TOKEN_KEY = `talaria.token${location.pathname === "/" ? "" : location.path
 
 const LOGIN_KEY = `${TOKEN_KEY}.login`;
 
+export const NOT_TAKEN = "This token is not accepted, or no longer. Paste the address that Talaria printed when it was started.";
+
 /** Take what the address carries and clean it; true once a token is there. */
 export async function logIn(store, server) {
   const given = new URLSearchParams(location.hash.slice(1));

@@ -1,7 +1,7 @@
 /** Joins the parts of the page and starts them. */
 
 import { createAnnouncer } from "./announcer.js";
-import { enterTyped, logIn, logOut, refuse, watchOtherTabs } from "./auth.js";
+import { NOT_TAKEN, enterTyped, logIn, logOut, refuse, watchOtherTabs } from "./auth.js";
 import { createComposer } from "./composer.js";
 import { createConnecting } from "./connecting.js";
 import { keepDrafts } from "./drafts.js";
@@ -25,7 +25,7 @@ const store = createStore();
 const { dispatch } = store;
 const server = createServer(
   () => store.get().auth.token,
-  (refusal) => refuse(store, refusal.message),
+  () => refuse(store, NOT_TAKEN),
 );
 const sessions = createSessions(store, server);
 const turns = createTurns(store, server, sessions);

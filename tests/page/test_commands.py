@@ -1,5 +1,7 @@
 """Slash commands in the page: completion, answers, and texts that only look like commands."""
 
+import re
+
 from playwright.sync_api import expect
 
 from tests.page.conftest import Chat
@@ -12,11 +14,12 @@ def test_undo_redo_and_retry(chat: Chat) -> None:
     chat.replied("You said: First", "You said: Second")
     chat.send("/undo")
     chat.replied("You said: First")
-    expect(chat.page.locator("#panel")).to_contain_text("Took back 1 turn: Second")
+    expect(chat.page.locator("#panel")).to_contain_text('Took back 1 turn: "Second". /redo')
     expect(chat.box).to_have_value("Second")
     chat.box.fill("")
     chat.send("/redo")
     chat.replied("You said: First", "You said: Second")
+    expect(chat.page.locator("#panel")).to_contain_text('Brought back 1 turn: "Second".')
     chat.send("/retry")
     expect(chat.page.locator(".variants")).to_contain_text("2/2")
     chat.replied("You said: First", "You said: Second")
@@ -28,6 +31,7 @@ def test_the_answer_of_a_command_is_no_part_of_the_conversation(chat: Chat) -> N
     chat.send("/status")
     panel = chat.page.locator("#panel")
     expect(panel).to_contain_text("State: idle")
+    expect(panel).to_contain_text(re.compile(r"Context: \d+ tokens; the limit is unknown"))
     chat.said("Hello")
     chat.box.press("Escape")
     expect(panel).to_be_hidden()

@@ -54,7 +54,7 @@ def test_another_name_of_the_machine_asks_for_the_token(new_chat: Callable[[], C
     expect(field).to_be_focused()
     field.fill("wrong")
     field.press("Enter")
-    expect(chat.page.locator("#login-problem")).to_contain_text("printed")
+    expect(chat.page.locator("#login-problem")).to_contain_text("This token is not accepted")
     field.fill(served.token)
     field.press("Enter")
     expect(chat.page.locator("#app")).to_be_visible()
