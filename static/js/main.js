@@ -6,6 +6,7 @@ import { createComposer } from "./composer.js";
 import { createConnecting } from "./connecting.js";
 import { keepDrafts } from "./drafts.js";
 import { createEvents } from "./events.js";
+import { keepFocus } from "./focus.js";
 import { handleKeys } from "./keys.js";
 import { createLogin } from "./login.js";
 import { createModels } from "./models.js";
@@ -44,15 +45,15 @@ const act = {
   rename: sessions.rename,
   remove,
   restore: sessions.restore,
-  select: sessions.select,
-  resume: turns.resume,
-  unqueue: turns.unqueue,
+  select: (messageId) => keepFocus(() => sessions.select(messageId)),
+  resume: () => keepFocus(turns.resume),
+  unqueue: (turnId) => keepFocus(() => turns.unqueue(turnId)),
   earlier: sessions.readEarlier,
   send: () => sending.send(),
   sendAsText,
   take: (text) => closing(() => dispatch({ type: "draft/changed", text })),
   stop: turns.stop,
-  retry: turns.retry,
+  retry: (messageId) => keepFocus(() => turns.retry(messageId)),
   closePanel: () => closing(() => {}),
   closeToast: () => dispatch({ type: "toast/closed" }),
 };

@@ -1,6 +1,7 @@
 /** A short notice at the edge, such as a deletion that can be undone. */
 
 import { h, iconButton } from "./dom.js";
+import { messages } from "./focus.js";
 
 const SHOWN_MS = 15_000;
 
@@ -22,6 +23,7 @@ export function createToast(act) {
     if (toast === shown) return;
     shown = toast;
     clearTimeout(timer);
+    if (element.contains(document.activeElement)) messages().focus({ preventScroll: true });
     element.hidden = toast === null;
     element.replaceChildren();
     if (!toast) return;

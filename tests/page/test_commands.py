@@ -25,6 +25,19 @@ def test_undo_redo_and_retry(chat: Chat) -> None:
     chat.replied("You said: First", "You said: Second")
 
 
+def test_the_focus_stays_at_the_variants_and_does_not_fall_with_a_button(chat: Chat) -> None:
+    chat.send("Hello")
+    chat.replied("You said: Hello")
+    for count in ("2/2", "3/3"):
+        chat.send("/retry")
+        expect(chat.page.locator(".variants")).to_have_text(count)
+    before = chat.page.get_by_role("button", name="Previous variant")
+    for count in ("2/3", "1/3"):
+        before.press("Enter")
+        expect(chat.page.locator(".variants")).to_have_text(count)
+        expect(before if count == "2/3" else chat.page.locator("#transcript")).to_be_focused()
+
+
 def test_the_answer_of_a_command_is_no_part_of_the_conversation(chat: Chat) -> None:
     chat.send("Hello")
     chat.replied("You said: Hello")

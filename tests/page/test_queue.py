@@ -18,7 +18,8 @@ def test_a_waiting_text_is_taken_back_and_the_next_sent_after_a_stop(chat: Chat,
     waiting.first.get_by_role("button", name="Take back").click()
     expect(waiting).to_have_count(1)
     chat.page.keyboard.press("Escape")
-    chat.page.get_by_role("button", name="Send now").click()
+    chat.page.get_by_role("button", name="Send now").press("Enter")
     expect(chat.stored.last).to_contain_text("You said")
+    expect(chat.page.locator("#transcript")).to_be_focused()
     expect(waiting).to_have_count(0)
     assert [m["content"] for m in fake.requests[-1]["messages"] if m["role"] == "user"] == ["first", "third"]

@@ -80,9 +80,10 @@ def test_a_deleted_chat_comes_back_by_undo(chat: Chat) -> None:
     chat.page.get_by_role("button", name="Delete Keep me").click()
     expect(chat.rows).to_have_count(0)
     expect(chat.page.locator("#chat-title")).to_have_text("New chat")
-    chat.page.locator("#toast").get_by_role("button", name="Undo").click()
+    chat.page.locator("#toast").get_by_role("button", name="Undo").press("Enter")
     expect(chat.rows).to_have_count(1)
     chat.replied("You said: Keep me")
+    expect(chat.page.locator("#transcript")).to_be_focused()
 
 
 def test_a_damaged_chat_is_named_and_hides_no_other(chat: Chat, served: Served) -> None:
