@@ -46,6 +46,8 @@ export function createEndpointForm(connecting) {
   function say(kind, sentence) {
     outcome.dataset.kind = kind;
     label(outcome, sentence);
+    // What is said makes the form longer.
+    if (sentence) form.lastElementChild.scrollIntoView({ block: "nearest" });
   }
 
   /** `hasBetter` says that something other than the demonstration model answers by default. */

@@ -1,9 +1,9 @@
 """The message box: no text is lost, none is sent by accident, none is sent twice."""
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.fake_openai import FakeOpenAI
-from tests.page.conftest import Chat
+from tests.page.conftest import Chat, Served
 
 
 def test_a_refused_text_is_back_in_the_box(chat: Chat) -> None:
@@ -128,3 +128,14 @@ def test_a_text_refused_after_leaving_its_chat_stays_with_that_chat(chat: Chat) 
     chat.rows.first.locator("a").click()
     expect(chat.box).to_have_value("For A only")
     chat.said("First")
+
+
+def test_on_a_touch_screen_the_enter_key_says_that_it_makes_a_line(browser: Browser, served: Served) -> None:
+    context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
+    chat = Chat(context.new_page(), served).open()
+    expect(chat.box).to_have_js_property("enterKeyHint", "enter")
+    chat.send("one line")
+    expect(chat.box).to_have_value("one line\n")
+    chat.page.get_by_role("button", name="Send", exact=True).tap()
+    chat.replied("You said: one line\n")
+    context.close()

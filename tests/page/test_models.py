@@ -127,6 +127,7 @@ def test_what_cannot_work_is_said_in_the_dialog(page: Page) -> None:
     expect(dialog.locator("#endpoint-outcome")).to_contain_text(
         "Nothing answers at 127.0.0.1:9. Start the server at 127.0.0.1:9, or correct its address"
     )
+    expect(dialog.get_by_role("button", name="Save")).to_be_in_viewport(ratio=1)
     dialog.get_by_label("Address", exact=True).fill("ftp://example.org/v1")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_role("alert")).to_contain_text("http or https")
