@@ -106,12 +106,11 @@ export function createSessions(store, server) {
 
   async function remove(sessionId) {
     const { list, open: shown } = store.get();
-    const title = list.rows.find((row) => row.session_id === sessionId)?.title || "Untitled";
+    const row = list.rows.find(({ session_id }) => session_id === sessionId);
     await attempt(async () => {
       await server.remove(sessionId);
       store.dispatch({ type: "list/row", session_id: sessionId, row: null });
-      const toast = { text: `Deleted “${title}”.`, restores: sessionId, wasOpen: shown === sessionId };
-      store.dispatch({ type: "toast/shown", toast });
+      store.dispatch({ type: "toast/shown", toast: deleted(sessionId, row, shown === sessionId) });
       if (store.get().open === sessionId) open(null);
     });
   }
@@ -135,4 +134,10 @@ export function createSessions(store, server) {
   }
 
   return { followAddress, open, refresh, markSeen, readEarlier, readList, rename, select, remove, restore };
+}
+
+/** A damaged file is not read again, so nothing can bring it back here. */
+function deleted(sessionId, row, wasOpen) {
+  if (row?.damaged) return { text: "Deleted a damaged chat. Its file stays in “trash” in the state folder for 30 days." };
+  return { text: `Deleted “${row?.title || "Untitled"}”.`, restores: sessionId, wasOpen };
 }

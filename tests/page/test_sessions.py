@@ -100,6 +100,11 @@ def test_a_damaged_chat_is_named_and_hides_no_other(chat: Chat, served: Served) 
     expect(chat.rows).to_have_count(2)
     row.locator("a").click()
     expect(chat.page.locator("#transcript-problem")).to_contain_text("damaged")
+    row.get_by_role("button", name="Delete Damaged chat").click()
+    expect(chat.page.locator("#toast")).to_contain_text("Deleted a damaged chat. Its file stays")
+    expect(chat.page.locator("#toast").get_by_role("button", name="Undo")).to_have_count(0)
+    expect(chat.rows).to_have_count(1)
+    assert len(list((served.state_dir / "trash").glob("*-20260101_000000_abcdef.json"))) == 1
 
 
 def test_the_list_is_read_page_by_page(chat: Chat, served: Served) -> None:
