@@ -348,7 +348,7 @@ def row_of(session: Session) -> Row:
     return Row(
         session_id=session.session_id,
         title=session.title,
-        snippet=snippet_of(shown[-1].content) if shown else "",
+        snippet=next(filter(None, (snippet_of(m.content) for m in reversed(shown))), ""),
         created_at=session.created_at,
         updated_at=session.updated_at,
         message_count=len(shown),

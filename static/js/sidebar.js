@@ -84,7 +84,7 @@ function createTime({ updated_at: time }) {
 
 function snippetOf(row) {
   if (row.damaged) return row.session_id;
-  return row.snippet || (row.message_count > 0 ? "Empty reply" : "No messages");
+  return row.snippet || (row.message_count > 0 ? "No text" : "No messages");
 }
 
 function marks(row, isOpen) {

@@ -30,6 +30,15 @@ def test_newest_activity_comes_first_and_pinned_ahead(house: House) -> None:
     assert listed(house.catalog) == [ids[1], ids[3], ids[2], ids[0]]
 
 
+def test_a_row_shows_the_last_words_also_where_the_last_reply_has_none(house: House) -> None:
+    session_id = house.new_session().session_id
+    with house.store.edit(session_id) as session:
+        session.append("user", "Will this work?", 1.0)
+        session.append("assistant", "", 2.0)
+    (row,) = house.catalog.page().rows
+    assert (row.snippet, row.message_count) == ("Will this work?", 2)
+
+
 def test_pages_follow_each_other_without_gap_or_repeat(house: House) -> None:
     ids = fill(house, 7)
     seen, before = [], None
