@@ -194,5 +194,6 @@ def test_the_reader_is_not_pulled_down(chat: Chat, fake: FakeOpenAI) -> None:
     fake.gate("g2").set()
     fake.gate("end").set()
     expect(chat.stored).to_contain_text("end")
+    expect(chat.stored).to_have_css("content-visibility", "visible")
     at_end = "element => element.scrollHeight - element.scrollTop - element.clientHeight < 2"
     assert scroller.evaluate(at_end)
