@@ -3,7 +3,7 @@
 import { label, reconcile } from "./dom.js";
 import { createEndpointForm } from "./endpointform.js";
 import { chosenCard, chosenCards, foundCard, foundCards } from "./modelcards.js";
-import { whyNoDefault } from "./models.js";
+import { agentInfo, whyNoDefault } from "./models.js";
 
 const NONE_FOUND = "No model server answers on the usual ports of Ollama, LM Studio, llama.cpp and vLLM.";
 
@@ -14,7 +14,8 @@ export function createModelsDialog(connecting) {
   ].map((id) => document.getElementById(id));
   const showForm = createEndpointForm(connecting);
   const picks = new Map();
-  let isDemoDefault = true;
+  // Whether something better than the demonstration model answers by default.
+  let hasBetter = false;
 
   dialog.addEventListener("close", connecting.close);
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
@@ -24,8 +25,9 @@ export function createModelsDialog(connecting) {
 
   return (state) => {
     const { connect, models } = state;
-    isDemoDefault = !models || models.default === "embedded";
-    showForm(state, !isDemoDefault);
+    const byDefault = agentInfo(models, null);
+    hasBetter = Boolean(byDefault?.available) && byDefault.name !== "embedded";
+    showForm(state, hasBetter);
     if (!connect) {
       if (dialog.open) dialog.close();
       picks.clear();
@@ -38,7 +40,7 @@ export function createModelsDialog(connecting) {
     label(given, cards.map((card) => whyNoDefault(models, card.agent)).find(Boolean) ?? "");
     given.hidden = given.textContent === "";
     show(list, cards, (card) => chosenCard(card, picks, connecting));
-    show(found, foundCards(state), (card) => foundCard(card, picks, connecting, () => isDemoDefault));
+    show(found, foundCards(state), (card) => foundCard(card, picks, connecting, () => !hasBetter));
     label(note, noteOf(connect));
     note.hidden = note.textContent === "";
   };

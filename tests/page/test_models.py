@@ -250,6 +250,7 @@ def test_the_last_endpoint_goes_and_the_next_one_answers_where_the_start_has_nam
     found(chat.page)
     expect(chat.page.locator("#model-note")).to_contain_text("No endpoint is set up")
     dialog = opened(chat.page)
+    expect(dialog.locator("#endpoint-default")).to_be_checked()
     for name in ("One", "Two"):
         fill(dialog, Name=name, Address=fake.base_url, Model=name)
         dialog.get_by_role("button", name="Save").click()
