@@ -20,6 +20,7 @@ from api.web import (
     endpoints,
     history,
     labels,
+    memory,
     page,
     queue,
     search,
@@ -67,7 +68,9 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_api(auth.blueprint(v.auth))
     shown = Shown(v.runner, v.drafts)
     app.register_api(
-        sessions.blueprint(v.store, v.catalog, v.maker, v.ops, v.runner, v.clock, shown, v.renderings)
+        sessions.blueprint(
+            v.store, v.catalog, v.maker, v.ops, v.runner, v.clock, shown, v.rendered.renderings
+        )
     )
     app.register_api(labels.blueprint(v.catalog, v.ops, shown))
     app.register_api(drafts.blueprint(v.ops, shown))
@@ -79,7 +82,8 @@ def create_app(services: Services, gate: Gate) -> Flask:
     app.register_api(commands.blueprint(v.commands))
     app.register_api(web_settings.blueprint(v.settings))
     app.register_api(endpoints.blueprint(v.endpoints, v.agents, v.local_servers, v.settings.agent))
-    app.register_api(system.blueprint(gate, v.catalog, v.runner, v.hub, streams))
+    app.register_api(memory.blueprint(v.memory))
+    app.register_api(system.blueprint(gate, v.catalog, v.runner, v.hub, streams, v.memory, v.settings))
     return app
 
 

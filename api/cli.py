@@ -12,7 +12,8 @@ from api import __version__, server
 from api.agents.embedded_install import EmbeddedInstall, InstallState, default_folder
 from api.auth.password import remove_password, set_password
 from api.errors import TalariaError, UsageError
-from api.settings import LOOPBACK_HOSTS, SETTINGS, Setting, environment, load, state_folder
+from api.setting_rows import SETTINGS, Setting
+from api.settings import LOOPBACK_HOSTS, environment, load, state_folder
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 CHROMIUM = "/usr/bin/chromium"

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from api.errors import Unavailable
+from api.errors import TalariaError, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -158,14 +159,17 @@ class Workers:
 
     def _run(self, name: str, work: Callable[[], object]) -> None:
         try:
-            self._attempt(name, work)
+            self.attempt(name, work)
         finally:
             with self._guard:
                 self._threads.discard(threading.current_thread())
 
-    def _attempt(self, name: str, work: Callable[[], object]) -> None:
+    def attempt(self, name: str, work: Callable[[], object]) -> None:
+        """Run `work` here; what it raises is logged."""
         try:
             work()
+        except TalariaError as exc:
+            log.warning("thread %s: %s", name, exc)
         except BaseException:
             log.exception("thread %s: an error ended its work", name)
 
@@ -174,7 +178,7 @@ class Workers:
 
         def loop() -> None:
             while not self.stopping.wait(seconds):
-                self._attempt(name, step)
+                self.attempt(name, step)
 
         self.spawn(name, loop)
 
@@ -186,3 +190,70 @@ class Workers:
         for thread in threads:
             thread.join(join_s / max(1, len(threads)))
         return [thread.name for thread in threads if thread.is_alive()]
+
+
+class Crew:
+    """At most `size` threads that do one piece of work after the other, and end when none is left.
+
+    A piece that takes longer than `patience_s` hangs; while all of them hang, nothing more is taken.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        name: str,
+        size: int,
+        patience_s: float,
+        monotonic: Callable[[], float],
+        waiting_limit: int = 64,
+    ) -> None:
+        self._workers = workers
+        self._name = name
+        self._size = size
+        self._patience_s = patience_s
+        self._monotonic = monotonic
+        self._waiting_limit = waiting_limit
+        self._lock = threading.Lock()
+        self._waiting: deque[Callable[[], object]] = deque()
+        self._since: dict[object, float] = {}
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether every thread hangs."""
+        with self._lock:
+            return self._is_stuck()
+
+    def _is_stuck(self) -> bool:
+        late = self._monotonic() - self._patience_s
+        return len(self._since) == self._size and all(since <= late for since in self._since.values())
+
+    def submit(self, work: Callable[[], object]) -> bool:
+        """Do `work` soon; False where all threads hang, too much waits, or no thread can be had."""
+        with self._lock:
+            if self._is_stuck() or len(self._waiting) >= self._waiting_limit:
+                return False
+            self._waiting.append(work)
+            if len(self._since) == self._size:
+                return True
+            member = object()
+            self._since[member] = self._monotonic()
+        try:
+            self._workers.spawn(self._name, lambda: self._work(member))
+        except RuntimeError as exc:
+            log.error("no thread for %s: %s", self._name, exc)
+            with self._lock:
+                del self._since[member]
+                if work in self._waiting:
+                    self._waiting.remove(work)
+                    return False
+        return True
+
+    def _work(self, member: object) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    del self._since[member]
+                    return
+                work = self._waiting.popleft()
+                self._since[member] = self._monotonic()
+            self._workers.attempt(self._name, work)

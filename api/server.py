@@ -35,6 +35,8 @@ Stop = Callable[[], None]
 MakeServices = Callable[[Settings, Clock], Services]
 
 GRACE_S = 2.0
+DRAIN_S = 8.0
+JOIN_S = 0.5
 FLUSH_S = 1.0
 WAKE_S = 1.0
 EXIT_OK, EXIT_FAILED, EXIT_STATE_IN_USE, EXIT_PORT_IN_USE = 0, 1, 3, 4
@@ -113,7 +115,7 @@ def _start(settings: Settings, services: Services, server: WebServer, stop: Stop
 
 def _warm_up(services: Services) -> None:
     """Load what is heavy while the page is already up."""
-    services.renderings.warm()
+    services.rendered.renderings.warm()
     services.agents.prepare()
 
 
@@ -125,10 +127,10 @@ def _wait_for_parent(stop: Stop) -> None:
 
 def _close(services: Services, server: WebServer | None = None) -> None:
     """Settle what runs, let the last events out, close the port, then end the threads."""
-    services.settle(GRACE_S if server else 0)
+    services.settle(GRACE_S if server else 0, DRAIN_S if server else 0)
     if server:
         server.stop(FLUSH_S)
-    left = services.close(GRACE_S)
+    left = services.close(JOIN_S)
     log.info("ended%s", f"; still at work: {', '.join(left)}" if left else "")
 
 

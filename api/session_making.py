@@ -7,6 +7,7 @@ from typing import Any
 from api.agents.pool import AgentPool
 from api.clock import Clock
 from api.errors import InvalidRequest
+from api.session_memory import SessionMemory
 from api.sessions import importing
 from api.sessions.content import clean_label, clean_title, title_from
 from api.sessions.copying import copy_line, copy_whole
@@ -18,24 +19,40 @@ from api.sessions.store import SessionStore
 class SessionMaker:
     """Makes sessions. Each begins as a file of its own; what it is made of does not change."""
 
-    def __init__(self, store: SessionStore, agents: AgentPool, clock: Clock, eraser: Eraser) -> None:
+    def __init__(
+        self,
+        store: SessionStore,
+        agents: AgentPool,
+        clock: Clock,
+        eraser: Eraser,
+        memory: SessionMemory,
+    ) -> None:
+        self._memory = memory
         self._store = store
         self._agents = agents
         self._clock = clock
         self._eraser = eraser
 
-    def new(self, title: str = "", **about: str) -> Session:
+    def new(
+        self, title: str = "", prev_session_id: str | None = None, temporary: bool = False, **about: str
+    ) -> Session:
         """An empty session; `about` names agent, endpoint, model, profile, workspace, personality, project.
 
-        Raises `InvalidRequest` for an agent that nobody has.
+        It is a boundary of `prev_session_id`: memory learns from that in the background. Memory stays off in
+        a temporary one. Raises `InvalidRequest` for an agent that nobody has.
         """
+        if prev_session_id is not None:
+            self._store.path(prev_session_id)
         self._agents.check(about.get("agent"), about.get("endpoint"))
         now = self._clock.now()
         session = Session(self._store.new_id(), created_at=now, updated_at=now, **about)  # type: ignore[arg-type]
         session.project = clean_label(session.project)
+        session.temporary = session.memory_off = temporary
         if clean_title(title):
             session.title, session.title_source = clean_title(title), "user"
-        return self._store.create(session)
+        session = self._store.create(session)
+        self._memory.boundary(prev_session_id)
+        return session
 
     def import_messages(self, rows: Sequence[Any], title: str = "", **about: str) -> Session:
         """A session made of a list of messages. Raises `InvalidRequest` that names each bad row."""

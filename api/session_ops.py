@@ -7,6 +7,7 @@ from typing import Any
 from api.agents.pool import AgentPool
 from api.clock import Clock
 from api.errors import InvalidRequest, NotFound, NothingToRetry, NothingToUndo
+from api.session_memory import SessionMemory
 from api.sessions import tree
 from api.sessions.content import clean_label, clean_title, preview, text_of
 from api.sessions.drafts import Drafts
@@ -66,8 +67,10 @@ class SessionOps:
         clock: Clock,
         eraser: Eraser,
         drafts: Drafts,
+        memory: SessionMemory,
     ) -> None:
         self._store = store
+        self._memory = memory
         self._drafts = drafts
         self._eraser = eraser
         self._runner = runner
@@ -86,6 +89,8 @@ class SessionOps:
             self._eraser.begin(session, message_id)
         copies = self._eraser.spread(session_id, message_id)
         self._runner.forget({session_id, *(name for name, _ in copies)})
+        for place in ((session_id, message_id), *copies):
+            self._memory.erased(*place)
         return self._eraser.finish(session, message_id), copies
 
     def rename(self, session_id: str, title: str, revision: int | None = None) -> Session:
@@ -110,7 +115,26 @@ class SessionOps:
                 setattr(session, name, value or None)
             if changes.keys() & {"agent", "endpoint", "model"}:
                 self._agents.check(session.agent, session.endpoint)
+        if changes.keys() & {"agent", "endpoint"}:
+            self._memory.boundary(session_id)
         return session
+
+    def keep_from_memory(self, session_id: str, is_off: bool, revision: int | None = None) -> Session:
+        """Switch memory off or on for a chat; turns that run while it is off are not learned from."""
+        with self._store.edit(session_id, revision) as session:
+            if session.temporary and not is_off:
+                raise InvalidRequest("A temporary chat is never remembered.")
+            session.memory_off = is_off
+        return session
+
+    def close(self, session_id: str) -> bool:
+        """Somebody has left this chat: memory learns from it, and a temporary one is gone for ever (True)."""
+        if not self._store.load(session_id).temporary:
+            self._memory.boundary(session_id)
+            return False
+        self._runner.delete(session_id)
+        self._store.purge(session_id=session_id)
+        return True
 
     def mark(self, session_id: str, revision: int | None = None, **flags: bool) -> Session:
         """Set `pinned` or `archived`."""
@@ -205,7 +229,9 @@ class SessionOps:
 
     def restore(self, session_id: str) -> Session:
         """Bring a deleted session back. Raises `NotFound`, `Conflict`."""
-        return self._store.restore(session_id)
+        session = self._store.restore(session_id)
+        self._memory.restored(session)
+        return session
 
     def purge(self, session_id: str | None) -> int:
         """Remove deleted sessions for ever, one or all; how many."""
@@ -250,6 +276,7 @@ class SessionOps:
             "estimated_cost": tokens["estimated_cost"],
             "context_tokens": context_tokens(session),
             "context_limit": info.context_limit(session.endpoint, session.model),
+            "memory": self._memory.status_of(session),
         }
 
 

@@ -4,6 +4,7 @@ import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 # What the paths of Talaria itself begin with.
 OWN_PATHS = ("api", "health", "static")
@@ -51,10 +52,46 @@ def as_agent(value: Any) -> str:
     return str(value)
 
 
+def as_memory(value: Any) -> str:
+    if value not in ("local", "openviking", "none"):
+        raise ValueError("must be local, openviking or none")
+    return str(value)
+
+
+def as_seconds(value: Any) -> float:
+    number = (
+        value if isinstance(value, int | float) and not isinstance(value, bool) else float(as_text(value))
+    )
+    if not 0 < number < 10**9:
+        raise ValueError("must be a number of seconds above 0")
+    return number
+
+
 def as_url(value: Any) -> str:
     if not as_text(value).startswith(("http://", "https://")):
         raise ValueError("must begin with http:// or https://")
     return str(value).rstrip("/")
+
+
+def as_service(value: Any) -> str:
+    """The address of a service: a host and perhaps a path, and no secret in it."""
+    url = as_url(value)
+    try:
+        parts = urlsplit(url)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_whole = False
+    if not is_whole or not url.isascii() or not url.isprintable() or " " in url or re.search(r"[@?#\\]", url):
+        raise ValueError("must be an address such as http://127.0.0.1:1933, without a user or a password")
+    return url
+
+
+def as_word(value: Any) -> str:
+    """What can stand in the head of a request."""
+    word = as_text(value).strip()
+    if not word or not word.isascii() or not word.isprintable():
+        raise ValueError("must be one line of plain letters, digits and signs")
+    return word
 
 
 def as_host(value: Any) -> str:

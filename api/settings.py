@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,7 @@ import platformdirs
 
 from api.errors import InvalidRequest, UsageError
 from api.files import write_whole
-from api.setting_values import (
-    as_agent,
-    as_base_path,
-    as_host,
-    as_names,
-    as_path,
-    as_port,
-    as_switch,
-    as_text,
-    as_url,
-)
+from api.setting_rows import SETTINGS, Setting
 
 FILE = "settings.json"
 _SCHEMA_VERSION = 1
@@ -30,160 +20,6 @@ FLAG, ENVIRONMENT, STORED, DEFAULT = "flag", "environment", "settings", "default
 PASSWORD_FILE = "password"
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One row of the table: its field in `Settings`, its flag, its variable, its default and its meaning.
-
-    `stored` says that it can stand in `settings.json`; `is_switch` that its flag takes no value.
-    """
-
-    name: str
-    flag: str | None
-    environment: str | None
-    default: Any
-    parse: Callable[[Any], Any]
-    help: str
-    stored: bool = True
-    is_switch: bool = False
-    repeatable: bool = False
-
-
-def _default_state_dir() -> Path:
-    return Path(platformdirs.user_data_dir("talaria", appauthor=False))
-
-
-SETTINGS = (
-    Setting(
-        "host",
-        "--host",
-        "TALARIA_HOST",
-        "127.0.0.1",
-        as_host,
-        "Address to listen on; one that other machines reach needs a password and one of the next two.",
-    ),
-    Setting(
-        "behind_tls",
-        "--behind-tls",
-        None,
-        False,
-        as_switch,
-        "A reverse proxy with TLS stands in front; its `X-Forwarded-Host` counts.",
-        is_switch=True,
-    ),
-    Setting(
-        "insecure_lan",
-        "--insecure-lan",
-        None,
-        False,
-        as_switch,
-        "Do without TLS: whoever shares the network can read the password and all chats.",
-        is_switch=True,
-    ),
-    Setting("port", "--port", "TALARIA_PORT", 8787, as_port, "Port to listen on; 0 takes any free port."),
-    Setting(
-        "state_dir",
-        "--state-dir",
-        "TALARIA_STATE_DIR",
-        None,
-        as_path,
-        "Folder that holds the conversations; default: `talaria` in the platform's user data folder.",
-        stored=False,
-    ),
-    Setting("token_file", "--token-file", None, None, as_path, "File with the access token.", stored=False),
-    Setting(
-        "token",
-        "--token",
-        "TALARIA_TOKEN",
-        None,
-        as_text,
-        "Access token itself (a flag is visible to other users); default: random, kept in `token`.",
-        stored=False,
-    ),
-    Setting(
-        "password_file",
-        "--password-file",
-        None,
-        None,
-        as_path,
-        "File whose first line is the password for logging in.",
-        stored=False,
-    ),
-    Setting(
-        "password",
-        None,
-        "TALARIA_PASSWORD",
-        None,
-        as_text,
-        "Password itself; default: the one set by `python3 run.py password`, if any.",
-        stored=False,
-    ),
-    Setting(
-        "no_browser",
-        "--no-browser",
-        "TALARIA_NO_BROWSER",
-        False,
-        as_switch,
-        "Open no browser.",
-        is_switch=True,
-    ),
-    Setting(
-        "allow_hosts",
-        "--allow-host",
-        "TALARIA_ALLOW_HOSTS",
-        (),
-        as_names,
-        "Further host name to answer to.",
-        repeatable=True,
-    ),
-    Setting(
-        "base_path",
-        "--base-path",
-        "TALARIA_BASE_PATH",
-        "/",
-        as_base_path,
-        "Path under which a reverse proxy shows Talaria, such as `/talaria/`.",
-    ),
-    Setting(
-        "exit_with_parent",
-        "--exit-with-parent",
-        "TALARIA_EXIT_WITH_PARENT",
-        False,
-        as_switch,
-        "End when standard input closes.",
-        stored=False,
-        is_switch=True,
-    ),
-    Setting(
-        "agent",
-        "--agent",
-        "TALARIA_AGENT",
-        None,
-        as_agent,
-        "Default agent; default: `openai` where an endpoint is configured, else `embedded`.",
-    ),
-    Setting(
-        "openai_base_url",
-        "--openai-base-url",
-        "TALARIA_OPENAI_BASE_URL",
-        None,
-        as_url,
-        "OpenAI-compatible endpoint, such as `http://127.0.0.1:11434/v1`.",
-    ),
-    Setting(
-        "openai_model", "--openai-model", "TALARIA_OPENAI_MODEL", None, as_text, "Model at that endpoint."
-    ),
-    Setting(
-        "openai_api_key",
-        None,
-        "TALARIA_OPENAI_API_KEY",
-        None,
-        as_text,
-        "Key of that endpoint; never shown, never logged.",
-        stored=False,
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +44,13 @@ class Settings:
     base_path: str
     exit_with_parent: bool
     agent: str | None
+    memory: str
+    memory_idle_s: float
+    openviking_endpoint: str | None
+    openviking_api_key: str | None
+    openviking_account: str | None
+    openviking_user: str | None
+    openviking_agent: str
     openai_base_url: str | None
     openai_model: str | None
     openai_api_key: str | None
@@ -217,6 +60,10 @@ class Settings:
     def __repr__(self) -> str:
         # A settings value must never carry a secret into a log.
         return f"Settings(state_dir={self.state_dir!s}, host={self.host}, port={self.port})"
+
+
+def _default_state_dir() -> Path:
+    return Path(platformdirs.user_data_dir("talaria", appauthor=False))
 
 
 def environment() -> Mapping[str, str]:
@@ -235,6 +82,7 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     values |= {row.name: _value(row, flags, environ, stored) for row in SETTINGS if row.stored}
     values["sources"] = {row.name: _source(row, flags, environ, stored) for row in SETTINGS}
     _check_reach(values)
+    _check_memory(values)
     # Without a display the only browsers are text ones, which would take the terminal over.
     has_display = sys.platform != "linux" or environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
     values["no_browser"] = values["no_browser"] or not has_display
@@ -261,6 +109,15 @@ def _check_reach(values: Mapping[str, Any]) -> None:
     if not (values["password"] or values["password_file"] or has_kept):
         raise UsageError(
             f"Other machines can reach {host}, which needs a password: python3 run.py password sets one."
+        )
+
+
+def _check_memory(values: Mapping[str, Any]) -> None:
+    """Raises `UsageError` for a memory that cannot be had."""
+    if values["memory"] == "openviking" and not values["openviking_endpoint"]:
+        raise UsageError(
+            "The memory openviking needs the address of its server: set OPENVIKING_ENDPOINT, for example to "
+            "http://127.0.0.1:1933."
         )
 
 
@@ -331,20 +188,21 @@ def store(settings: Settings, changes: Mapping[str, Any]) -> Mapping[str, Any]:
         if value is not None:
             _parsed_request(rows[name], value)
     kept = {n: v for n, v in {**read_stored(settings.state_dir), **changes}.items() if v is not None}
-    _check_reach_of(settings, kept)
+    _check_next_start(settings, kept)
     raw = orjson.dumps({"schema_version": _SCHEMA_VERSION, **kept}, option=orjson.OPT_INDENT_2)
     write_whole(settings.state_dir / FILE, raw)
     return kept
 
 
-def _check_reach_of(settings: Settings, kept: Mapping[str, Any]) -> None:
-    """A page must not set up a start that would refuse to listen."""
+def _check_next_start(settings: Settings, kept: Mapping[str, Any]) -> None:
+    """A page must not set up a start that would be refused."""
     values = {row.name: getattr(settings, row.name) for row in SETTINGS}
     for row in SETTINGS:
         if is_editable(settings, row):
             values[row.name] = row.parse(kept[row.name]) if row.name in kept else row.default
     try:
         _check_reach(values)
+        _check_memory(values)
     except UsageError as exc:
         raise InvalidRequest(exc.message) from exc
 

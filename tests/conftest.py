@@ -13,6 +13,10 @@ from api.clock import Clock
 from api.concurrency import KeyedLocks, Workers
 from api.files import make_folder
 from api.hub import Hub
+from api.memory.base import MemoryProvider
+from api.memory.local import LocalMemory
+from api.services import teller
+from api.session_memory import SessionMemory
 from api.sessions.blobs import Blobs
 from api.sessions.catalog import Catalog
 from api.sessions.drafts import Drafts
@@ -25,14 +29,17 @@ from tests.fake_openai import FakeOpenAI
 from tests.scripted_agent import ScriptedAgent
 
 WAIT_S = 20.0
+LOOK_S = 0.005
 
 
 def wait_until(condition: Callable[[], object], what: str = "a condition") -> None:
     """Wait for another thread or process, bounded; the first true answer ends it."""
-    deadline = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not come true"
-        threading.Event().wait(0.005)
+    # Counted, since a test may have frozen the clock.
+    for _ in range(int(WAIT_S / LOOK_S)):
+        if condition():
+            return
+        threading.Event().wait(LOOK_S)
+    raise AssertionError(f"{what} did not come true")
 
 
 @dataclass
@@ -47,7 +54,11 @@ class House:
     journal: Journal
     workers: Workers
     agent: ScriptedAgent
+    memory: SessionMemory
     runner: TurnRunner
+    pool: AgentPool
+    drafts: Drafts
+    blobs: Blobs
 
     def new_session(self, **fields: object) -> Session:
         session = Session(self.store.new_id(), **fields)  # type: ignore[arg-type]
@@ -66,7 +77,7 @@ class House:
         return [message.content for message in self.store.load(session_id).line()]
 
 
-def build_house(state_dir: Path, **store_options: object) -> House:
+def build_house(state_dir: Path, provider: MemoryProvider | None = None, **store_options: object) -> House:
     clock, workers, hub = Clock(), Workers(), Hub[Turn]("boot-test")
     locks = KeyedLocks(make_folder(state_dir / "locks"))
     store = SessionStore(state_dir, locks, clock, **store_options)  # type: ignore[arg-type]
@@ -74,10 +85,13 @@ def build_house(state_dir: Path, **store_options: object) -> House:
     catalog = Catalog(state_dir / "catalog.db", store, drafts.has)
     store.on_saved(catalog.put)
     journal, agent = Journal(state_dir), ScriptedAgent()
-    runner = TurnRunner(
-        store, hub, journal, AgentPool({"scripted": agent}, "scripted"), clock, workers, Blobs(state_dir)
-    )
-    return House(state_dir, clock, store, catalog, hub, journal, workers, agent, runner)
+    pool = AgentPool({"scripted": agent}, "scripted")
+    provider = provider or LocalMemory(state_dir / "memory", clock)
+    memory = SessionMemory(store, catalog, pool, provider, clock, workers, teller(hub), 1800.0)
+    blobs = Blobs(state_dir)
+    runner = TurnRunner(store, hub, journal, pool, clock, workers, blobs, memory)
+    own = (store, catalog, hub, journal, workers, agent, memory, runner, pool, drafts, blobs)
+    return House(state_dir, clock, *own)
 
 
 @pytest.fixture

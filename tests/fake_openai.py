@@ -15,6 +15,8 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 DEFAULT_USAGE = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
+TITLE, MEMORY = "Name the conversation", "You keep the memory"
+NO_FACTS = '{"facts": []}'
 DONE = b"data: [DONE]\n\n"
 # How often a handler that waits looks whether its client is still there.
 LOOK_S = 0.005
@@ -92,6 +94,10 @@ class FakeOpenAI:
         # No title unless a test wants one: its words may be any.
         self.title_requests: list[dict[str, Any]] = []
         self.title_reply = text_reply([" "])
+        # Nothing is learned unless a test wants it.
+        self.memory_requests: list[dict[str, Any]] = []
+        self.memory_replies: deque[str] = deque()
+        self.memory_gate: str | None = None
         self.models: list[dict[str, Any]] = [{"id": "fake-model", "object": "model"}]
         self.client_left = threading.Event()
         self.connections = 0
@@ -141,11 +147,17 @@ class FakeOpenAI:
         assert not self.failures, self.failures
 
     def next_reply(self, body: dict[str, Any]) -> Reply:
-        """The answer to a request, which is recorded; one for a title is answered beside the script."""
-        if _asks_for_title(body):
+        """The answer to a request, which is recorded; what is no turn is answered beside the script."""
+        if _begins_with(body, TITLE):
             with self._lock:
                 self.title_requests.append(body)
             return self.title_reply
+        if _begins_with(body, MEMORY):
+            with self._lock:
+                self.memory_requests.append(body)
+                words = self.memory_replies.popleft() if self.memory_replies else NO_FACTS
+            reply = text_reply([words], DEFAULT_USAGE)
+            return with_gate_before(reply, self.memory_gate) if self.memory_gate else reply
         with self._lock:
             self.requests.append(body)
             scripted = self._replies.popleft() if self._replies else None
@@ -167,9 +179,9 @@ class FakeOpenAI:
         return True
 
 
-def _asks_for_title(body: dict[str, Any]) -> bool:
+def _begins_with(body: dict[str, Any], words: str) -> bool:
     messages = body.get("messages") or [{}]
-    return str(messages[0].get("content") or "").startswith("Name the conversation")
+    return str(messages[0].get("content") or "").startswith(words)
 
 
 class _Server(ThreadingMixIn, HTTPServer):
@@ -232,7 +244,7 @@ class _Handler(BaseHTTPRequestHandler):
         if urlsplit(self.path).path != "/v1/chat/completions":
             self._answer(json_reply({"error": {"message": "no such path"}}, 404))
             return
-        if not _asks_for_title(body):
+        if not (_begins_with(body, TITLE) or _begins_with(body, MEMORY)):
             fake.headers.append({name.lower(): value for name, value in self.headers.items()})
         self._answer(fake.next_reply(body))
 

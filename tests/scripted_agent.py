@@ -20,6 +20,7 @@ class ScriptedAgent:
         self.history: list[RunRequest] = []
         self.runs_ended = 0
         self.makes_titles = False
+        self.extracts_facts = False
         self.prepared_as_default: bool | None = None
         self._scripts: deque[list[Step]] = deque()
 
@@ -48,9 +49,8 @@ class ScriptedAgent:
             self.runs_ended += 1
 
     def info(self) -> AgentInfo:
-        return AgentInfo(
-            self.name, True, None, (ModelInfo("model-1", "default", "Model 1"),), self.makes_titles
-        )
+        models = (ModelInfo("model-1", "default", "Model 1"),)
+        return AgentInfo(self.name, True, None, models, self.makes_titles, self.extracts_facts)
 
     def prepare(self, is_default: bool) -> None:
         self.prepared_as_default = is_default

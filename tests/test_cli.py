@@ -10,7 +10,8 @@ import pytest
 
 from api import cli
 from api.errors import TalariaError, UsageError
-from api.settings import SETTINGS, Settings
+from api.setting_rows import SETTINGS
+from api.settings import Settings
 
 
 class StubServer(types.ModuleType):

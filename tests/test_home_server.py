@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from api.cli import CHECKOUT
-from api.settings import SETTINGS
+from api.setting_rows import SETTINGS
 from tests.fake_openai import FakeOpenAI
 from tests.server_process import ServerProcess
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from api.cli import CHECKOUT
-from api.settings import SETTINGS, Setting
+from api.setting_rows import SETTINGS, Setting
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 

@@ -288,3 +288,28 @@ def test_a_start_with_an_agent_that_has_no_endpoint_says_where_to_add_one(tmp_pa
         server.wait_line("default agent openai")
         server.wait_line("no endpoint is set up: Add one under Models in the page")
         server.wait_listening()
+
+
+def test_a_provider_that_never_answers_does_not_hold_the_end_up(tmp_path: Path, fake: FakeOpenAI) -> None:
+    fake.memory_gate = "memory"
+    with serve(tmp_path, fake) as server:
+        client = server.wait_listening()
+        sessions = [client.new_session() for _ in range(3)]
+        for session_id in sessions:
+            client.events(client.send(session_id, "I prefer green tea to coffee.").json["stream_id"])
+        client.post("/api/memory/commit", {"session_id": sessions[0]})
+        assert fake.reached("memory").wait(20)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=15) == 0
+    fake.memory_gate = None
+    with serve(tmp_path, fake) as server:
+        client = server.wait_listening()
+        asked = len(fake.memory_requests)
+
+        def waiting() -> set[str]:
+            rows = client.get("/api/memory/status").json["uncommitted"]
+            return {row["session_id"] for row in rows}
+
+        # What was sealed is repeated without a boundary; the rest waits for its silence.
+        wait_until(lambda: sessions[0] not in waiting(), "the repeated commit")
+        assert len(fake.memory_requests) > asked

@@ -9,7 +9,8 @@ import platformdirs
 import pytest
 
 from api.errors import UsageError
-from api.settings import SETTINGS, Settings, load
+from api.setting_rows import SETTINGS
+from api.settings import Settings, load
 
 
 def loaded(state: Path, environ: dict[str, str] | None = None, **flags: Any) -> Settings:

@@ -1,6 +1,6 @@
 """What every backend offers, and what a turn hands to it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -9,14 +9,35 @@ from api.events import Event
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that the model may call: `parameters` is a JSON Schema.
+
+    `run` takes the decoded arguments and gives the result as text; it raises `ValueError` for arguments
+    that it does not understand, and `TalariaError` where it cannot be done now.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    run: Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One question to a backend: OpenAI-style `messages`, ready to be sent as they are."""
+    """One question to a backend: OpenAI-style `messages`, ready to be sent as they are.
+
+    `schema` is the JSON Schema that the answer shall have; a backend that cannot see to it ignores it.
+    `known` is what of the system message memory has put there, for one that writes its own.
+    """
 
     session_id: str
     turn_id: str
     messages: Sequence[dict[str, Any]]
     model: str | None = None
     endpoint: str | None = None
+    schema: Mapping[str, Any] | None = None
+    tools: Sequence[Tool] = ()
+    known: str = ""
 
 
 class Stop:
@@ -64,8 +85,9 @@ class ModelInfo:
 class AgentInfo:
     """A backend as the page shows it: whether it can answer now, and if not why not.
 
-    `makes_titles` is False for one that is too weak or too busy to name a conversation; `endpoints` are
-    the ids that a chat can choose among.
+    `makes_titles` and `extracts_facts` are False for one that is too weak to name a conversation or to say
+    what was learned in it, `takes_tools` is True for one that may be offered tools; `endpoints` are the ids
+    that a chat can choose among.
     """
 
     name: str
@@ -73,6 +95,8 @@ class AgentInfo:
     reason: str | None = None
     models: Sequence[ModelInfo] = field(default_factory=tuple)
     makes_titles: bool = True
+    extracts_facts: bool = True
+    takes_tools: bool = False
     endpoints: Sequence[str] = ()
 
     def chosen(self, endpoint: str | None, model: str | None) -> ModelInfo | None:

@@ -1,6 +1,6 @@
 """Turns the decoded pieces of one reply into events, and says at its end whether it was whole."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from api import events
@@ -23,11 +23,13 @@ FILTERED = "The provider's content filter ended the reply."
 class Reply:
     """One reply of a model while it arrives.
 
-    `is_done` says that the end mark came, `has_finished` that a finish reason came.
+    `is_done` says that the end mark came, `has_finished` that a finish reason came; `text` is what it has
+    said so far, its thoughts left out.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.is_done = False
+        self.text = ""
         self._endpoint = endpoint
         self._content = TextJoiner()
         self._thought = TextJoiner()
@@ -63,7 +65,7 @@ class Reply:
     def rest(self) -> Iterator[Event]:
         """The text that waits for more, when nothing more will come."""
         yield from self._pieces(self._thought.finish(), self._content.finish())
-        yield from self._splitter.finish()
+        yield from self._said(self._splitter.finish())
 
     def usage(self) -> Iterator[Event]:
         """The last usage that was told, if any."""
@@ -169,7 +171,13 @@ class Reply:
             yield events.reasoning(thought)
         if content:
             self._has_output = True
-            yield from self._splitter.feed(content)
+            yield from self._said(self._splitter.feed(content))
+
+    def _said(self, pieces: Iterable[Event]) -> Iterator[Event]:
+        for event in pieces:
+            if event.type == "token":
+                self.text += event.data["text"]
+            yield event
 
 
 def _joined(parts: list[Any], kind: str) -> str:

@@ -25,6 +25,7 @@ MODEL = ModelInfo(
     vision=False,
 )
 SYSTEM_PROMPT = "You are a helpful assistant. Answer in one or two short sentences."
+LONGEST_KNOWN = 800
 BETTER_MODEL = "Try again in a moment, or connect a better model under Models in the page."
 
 
@@ -92,7 +93,13 @@ class EmbeddedAgent:
         available = state.state in ("ready", "starting", "running")
         reason = None if available else state.sentence
         return AgentInfo(
-            self.name, available, reason, (MODEL,), makes_titles=False, endpoints=(MODEL.endpoint,)
+            self.name,
+            available,
+            reason,
+            (MODEL,),
+            makes_titles=False,
+            extracts_facts=False,
+            endpoints=(MODEL.endpoint,),
         )
 
     def state(self) -> EmbeddedState:
@@ -164,5 +171,6 @@ def reach(address: SidecarAddress) -> Agent:
 def _own_request(request: RunRequest) -> RunRequest:
     """The request as this model can use it: one short system prompt of its own, the one model there is."""
     talk = [message for message in request.messages if message.get("role") != "system"]
-    system = {"role": "system", "content": SYSTEM_PROMPT}
+    known = f"\n\n{request.known}"[:LONGEST_KNOWN] if request.known else ""
+    system = {"role": "system", "content": SYSTEM_PROMPT + known}
     return replace(request, messages=[system, *talk], model=MODEL.id, endpoint=None)

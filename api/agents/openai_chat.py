@@ -1,15 +1,17 @@
 """The backend for any OpenAI-compatible endpoint."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from api import events
-from api.agents.base import AgentInfo, ModelInfo, RunRequest, Stop
+from api.agents.base import AgentInfo, ModelInfo, RunRequest, Stop, Tool
 from api.agents.body import BodyDecoder
 from api.agents.chunks import Reply
 from api.agents.connections import Connections, connection_class
 from api.agents.endpoint import ADD_ONE, Endpoint, Endpoints, Timeouts, Tries
 from api.agents.provider_errors import BrokenOff, PassingFailure, Silence
+from api.agents.tool_runs import called, described
 from api.agents.usage import count
 from api.concurrency import new_flag
 from api.errors import AgentError
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from api.agents.wire import Line
 
 ANY_MODEL = "default"
-NO_TOOL = "This tool is not available here."
+ROUNDS_LIMIT = 8
+TOO_MANY_ROUNDS = "The model called tools again and again; the reply ends here."
+_ABOUT_TOOLS = re.compile(r"\btools?\b|function.?call", re.IGNORECASE)
 CONTEXT_FIELDS = ("context_length", "max_model_len", "context_window")
 
 
@@ -40,6 +44,7 @@ class OpenAIAgent:
         self._timeouts = timeouts or Timeouts()
         self._tries = tries or Tries()
         self._connections = Connections(self._timeouts)
+        self._without_tools: set[tuple[str, str]] = set()
 
     def prepare(self, is_default: bool) -> None:
         """Load the `openai` library."""
@@ -55,7 +60,7 @@ class OpenAIAgent:
             stop.on_request(line.cut)
             try:
                 body = _body(request, connection.endpoint, _model(request, connection, line))
-                yield from self._bounded_tries(connection, body, line, stop)
+                yield from self._rounds(connection, body, line, stop, request.tools)
             finally:
                 line.release()
 
@@ -65,28 +70,68 @@ class OpenAIAgent:
         models = tuple(_model_info(endpoint, endpoint.model) for endpoint in endpoints if endpoint.model)
         reason = None if endpoints else f"No endpoint is set up. {ADD_ONE}"
         ids = tuple(endpoint.id for endpoint in endpoints)
-        return AgentInfo(self.name, bool(endpoints), reason, models, endpoints=ids)
+        return AgentInfo(self.name, bool(endpoints), reason, models, endpoints=ids, takes_tools=True)
 
     def close(self) -> None:
         """Close all clients."""
         self._connections.close()
 
+    def _rounds(
+        self,
+        connection: "Connection",
+        body: dict[str, Any],
+        line: "Line",
+        stop: Stop,
+        tools: Sequence[Tool],
+    ) -> Iterator[Event]:
+        """One answer, and a further one to the results of the tools that it called, while it calls any."""
+        for _ in range(ROUNDS_LIMIT):
+            reply = yield from self._bounded_tries(connection, body, line, stop)
+            calls = reply.tool_calls()
+            if stop.requested or not calls:
+                return
+            results = yield from called(reply.text, calls, tools)
+            if not tools:
+                return
+            body = body | {"messages": [*body["messages"], *results]}
+        yield events.notice(TOO_MANY_ROUNDS, "warning")
+
     def _bounded_tries(
         self, connection: "Connection", body: dict[str, Any], line: "Line", stop: Stop
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, Reply]:
         attempt = 0
         while True:
             attempt += 1
             reply = Reply(connection.endpoint)
             try:
-                yield from self._whole_reply(connection, body, line, stop, reply)
-                return
+                yield from self._whole_reply(
+                    connection, self._understood(connection, body), line, stop, reply
+                )
+                return reply
             except PassingFailure as failure:
                 pause_s = self._tries.pause_after(attempt, failure.retry_after_s)
                 if reply.has_output or pause_s is None:
                     raise
+            except AgentError as error:
+                if reply.has_output or not self._is_without_tools(connection, body, error):
+                    raise
+                pause_s = 0.0
             if _is_stopped_within(pause_s, stop):
-                return
+                return reply
+
+    def _understood(self, connection: "Connection", body: dict[str, Any]) -> dict[str, Any]:
+        """The request as this model takes it: some refuse every request that offers tools."""
+        if (connection.endpoint.base_url, body["model"]) not in self._without_tools:
+            return body
+        return {name: value for name, value in body.items() if name != "tools"}
+
+    def _is_without_tools(self, connection: "Connection", body: dict[str, Any], error: AgentError) -> bool:
+        """Whether an error says, for the first time, that this model takes no tools."""
+        model = (connection.endpoint.base_url, body["model"])
+        if "tools" not in body or model in self._without_tools or not _ABOUT_TOOLS.search(error.message):
+            return False
+        self._without_tools.add(model)
+        return True
 
     def _whole_reply(
         self, connection: "Connection", body: dict[str, Any], line: "Line", stop: Stop, reply: Reply
@@ -103,7 +148,6 @@ class OpenAIAgent:
             raise
         yield from reply.rest()
         if not stop.requested:
-            yield from _refused_calls(reply)
             yield from reply.notices()
             yield from reply.usage()
 
@@ -171,14 +215,13 @@ def _body(request: RunRequest, endpoint: Endpoint, model: str) -> dict[str, Any]
     ]
     limits = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens}
     chosen = {key: value for key, value in limits.items() if value is not None}
-    return {"model": model, "messages": messages, **chosen}
-
-
-def _refused_calls(reply: Reply) -> Iterator[Event]:
-    """The calls of a model that called tools although none were offered."""
-    for call in reply.tool_calls():
-        yield events.tool(call.id, call.name, call.arguments)
-        yield events.tool_complete(call.id, call.name, NO_TOOL, 0.0, True)
+    body: dict[str, Any] = {"model": model, "messages": messages, **chosen}
+    if request.tools:
+        body["tools"] = described(request.tools)
+    if request.schema:
+        shape = {"name": "answer", "schema": dict(request.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": shape}
+    return body
 
 
 def _is_stopped_within(seconds: float, stop: Stop) -> bool:

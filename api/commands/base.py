@@ -9,6 +9,7 @@ from typing import Any
 from api.agents.model_list import ModelList
 from api.errors import InvalidRequest, UnknownCommand
 from api.session_making import SessionMaker
+from api.session_memory import SessionMemory
 from api.session_ops import SessionOps
 from api.turns.runner import TurnRunner
 
@@ -33,6 +34,7 @@ class Context:
     ops: SessionOps
     runner: TurnRunner
     models: ModelList
+    memory: SessionMemory
     registry: "Registry"
 
 

@@ -8,6 +8,7 @@ from api.agents.model_list import ModelList
 from api.commands.base import Context, Registry
 from api.errors import NotFound
 from api.session_making import SessionMaker
+from api.session_memory import SessionMemory
 from api.session_ops import SessionOps
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
@@ -34,6 +35,7 @@ class Dispatcher:
         ops: SessionOps,
         runner: TurnRunner,
         models: ModelList,
+        memory: SessionMemory,
     ) -> None:
         self.registry = registry
         self._store = store
@@ -41,6 +43,7 @@ class Dispatcher:
         self._ops = ops
         self._runner = runner
         self._models = models
+        self._memory = memory
 
     def run(self, session_id: str, text: str) -> Ran | None:
         """Run the command that `text` is; None for a text that is meant for the model.
@@ -52,8 +55,8 @@ class Dispatcher:
             return None
         command, argument = found
         self._store.load(session_id)
-        context = Context(session_id, self._maker, self._ops, self._runner, self._models, self.registry)
-        answer = command.run(context, argument)
+        rooms = (self._maker, self._ops, self._runner, self._models, self._memory, self.registry)
+        answer = command.run(Context(session_id, *rooms), argument)
         return Ran(command.name, answer.output, answer.data, self._revision(session_id))
 
     def _revision(self, session_id: str) -> int | None:

@@ -4,7 +4,7 @@ from api.commands.base import Answer, Command, Context
 
 
 def _run(context: Context, argument: str) -> Answer:
-    session = context.maker.new(title=argument)
+    session = context.maker.new(argument, context.session_id)
     return Answer("A new chat.", {"session_id": session.session_id})
 
 

@@ -5,6 +5,7 @@ from api.commands import (
     clear,
     compress,
     help,
+    memory,
     model,
     new,
     redo,
@@ -19,5 +20,20 @@ from api.commands.base import Registry
 
 
 def build_registry() -> Registry:
-    modules = (branch, clear, compress, help, model, new, redo, retry, status, stop, title, undo, usage)
+    modules = (
+        branch,
+        clear,
+        compress,
+        help,
+        memory,
+        model,
+        new,
+        redo,
+        retry,
+        status,
+        stop,
+        title,
+        undo,
+        usage,
+    )
     return Registry([module.COMMAND for module in modules])

@@ -2,9 +2,8 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +12,9 @@ import orjson
 from api.concurrency import new_lock
 from api.errors import InvalidRequest, NotFound, StorageFailed, TalariaError, Unavailable
 from api.sessions import words
-from api.sessions.content import snippet_of
 from api.sessions.model import Session
+from api.sessions.rows import EVERYTHING, Facets, Filter, Page, Row, damaged_row, row_of
+from api.sessions.segments import Outlook, outlook
 from api.sessions.store import SessionStore, Stamp, stamp_of
 from api.sessions.words import Hit
 
@@ -25,78 +25,19 @@ T = TypeVar("T")
 # Only a foreign program ever locks the file, and a change of a session must not wait for it.
 LOCK_WAIT_S = 0.1
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (
   session_id TEXT PRIMARY KEY, listed INTEGER, pinned INTEGER, archived INTEGER, updated_at REAL,
-  damaged INTEGER, running INTEGER, source_id TEXT, inode INTEGER, size INTEGER, mtime_ns INTEGER,
-  row TEXT NOT NULL) WITHOUT ROWID;
+  damaged INTEGER, running INTEGER, source_id TEXT, memory TEXT, inode INTEGER, size INTEGER,
+  mtime_ns INTEGER, row TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_recency ON sessions (listed, archived, pinned, updated_at, session_id);
 CREATE INDEX IF NOT EXISTS by_source ON sessions (source_id);
+CREATE INDEX IF NOT EXISTS by_memory ON sessions (session_id) WHERE memory IS NOT NULL;
 """
 _SUFFIXES = ("", "-wal", "-shm")
 _RUNNING = "SELECT session_id FROM sessions WHERE running = 1"
-_PUT = "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A session as a list shows it. `queued` counts waiting texts; times in Unix seconds."""
-
-    session_id: str
-    title: str = ""
-    snippet: str = ""
-    created_at: float = 0.0
-    updated_at: float = 0.0
-    message_count: int = 0
-    agent: str | None = None
-    model: str | None = None
-    pinned: bool = False
-    archived: bool = False
-    project: str | None = None
-    tags: Sequence[str] = ()
-    source: Any = None
-    running: bool = False
-    queued: int = 0
-    unread: bool = False
-    damaged: bool = False
-    revision: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a list; `next` is the cursor of the following page, None on the last."""
-
-    rows: Sequence[Row]
-    next: str | None
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which sessions a list shows; None stands for all."""
-
-    project: str | None = None
-    tag: str | None = None
-    pinned: bool | None = None
-
-    def sql(self) -> tuple[str, list[Any]]:
-        """Conditions for the table of sessions, and their values."""
-        conditions = {
-            " AND json_extract(row, '$.project') = ?": self.project,
-            " AND EXISTS (SELECT 1 FROM json_each(row, '$.tags') WHERE value = ?)": self.tag,
-            " AND pinned = ?": self.pinned,
-        }
-        chosen = {text: value for text, value in conditions.items() if value is not None}
-        return "".join(chosen), list(chosen.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """How many sessions each project and each tag has."""
-
-    projects: Mapping[str, int]
-    tags: Mapping[str, int]
+_PUT = "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 
 class Catalog:
@@ -116,7 +57,7 @@ class Catalog:
         try:
             with self._lock, self._connection:
                 if session and row and stamp:
-                    self._write(row, stamp, self._is_listed(session), _source_id(session))
+                    self._write(row, stamp, session)
                     words.put(self._connection, session)
                 else:
                     self._remove(session_id)
@@ -144,7 +85,7 @@ class Catalog:
                 self._write_from_file(session_id, on_disk[session_id])
 
     def page(
-        self, limit: int = 50, before: str | None = None, archived: bool = False, only: Filter = Filter()
+        self, limit: int = 50, before: str | None = None, archived: bool = False, only: Filter = EVERYTHING
     ) -> Page:
         """Listed sessions, pinned ones first, then by newest activity. A bad `before`: `InvalidRequest`."""
         after, values = ("", []) if before is None else _after(before)
@@ -188,6 +129,11 @@ class Catalog:
     def running(self) -> list[str]:
         """The sessions whose file names a running turn."""
         return [row[0] for row in self._healed(lambda: self._read(_RUNNING))]
+
+    def for_memory(self) -> dict[str, Outlook]:
+        """The sessions of which memory has something to hear."""
+        query = "SELECT session_id, memory FROM sessions WHERE memory IS NOT NULL ORDER BY session_id"
+        return {name: Outlook(**orjson.loads(text)) for name, text in self._healed(lambda: self._read(query))}
 
     def unlisted(self, before: float) -> list[str]:
         """Sessions that no list shows and nobody has touched since `before`, Unix seconds."""
@@ -285,19 +231,24 @@ class Catalog:
             self._remove(session_id)
         except TalariaError as exc:
             log.warning("session file %s.json: %s", session_id, exc)
-            self._write(_damaged_row(session_id, stamp), stamp, True, None)
+            self._write(damaged_row(session_id, stamp), stamp)
             words.remove(self._connection, session_id)
         else:
-            self._write(row_of(session), stamp, self._is_listed(session), _source_id(session))
+            self._write(row_of(session), stamp, session)
             words.rewrite(self._connection, session)
 
-    def _write(self, row: Row, stamp: Stamp, listed: bool, source_id: str | None) -> None:
-        """Write a row with the stamp of its file."""
-        flags = (listed, row.pinned, row.archived, row.updated_at, row.damaged, row.running, source_id)
-        self._connection.execute(_PUT, (row.session_id, *flags, *stamp, orjson.dumps(row).decode()))
+    def _write(self, row: Row, stamp: Stamp, session: Session | None = None) -> None:
+        """Write a row with the stamp of its file; without a session it is that of a damaged one."""
+        is_listed = session is None or self._is_listed(session)
+        flags = (is_listed, row.pinned, row.archived, row.updated_at, row.damaged, row.running)
+        more = (_source_id(session), _memory(session)) if session else (None, None)
+        values = (row.session_id, *flags, *more, *stamp, orjson.dumps(row).decode())
+        self._connection.execute(_PUT, values)
 
     def _is_listed(self, session: Session) -> bool:
-        """Whether a list shows the session: it holds something, or somebody has named it or types in it."""
+        """Whether a list shows it: it shall stay, and has words or a name, or somebody types in it."""
+        if session.temporary:
+            return False
         has_something = session.messages or session.queue or session.title
         return bool(has_something) or self._has_draft(session.session_id)
 
@@ -341,39 +292,15 @@ def _row(text: str) -> Row:
         raise sqlite3.DataError(f"a row is unreadable: {exc}") from exc
 
 
-def row_of(session: Session) -> Row:
-    """The row that a list shows for a session."""
-    shown = session.shown()
-    last_reply = next((m.id for m in reversed(shown) if m.role == "assistant"), 0)
-    return Row(
-        session_id=session.session_id,
-        title=session.title,
-        snippet=next(filter(None, (snippet_of(m.content) for m in reversed(shown))), ""),
-        created_at=session.created_at,
-        updated_at=session.updated_at,
-        message_count=len(shown),
-        agent=session.agent,
-        model=session.model,
-        pinned=bool(session.pinned),
-        archived=bool(session.archived),
-        project=session.project,
-        tags=session.tags,
-        source=session.source,
-        running=session.active_turn is not None,
-        queued=len(session.queue),
-        unread=last_reply > session.seen,
-        revision=session.revision,
-    )
-
-
 def _source_id(session: Session) -> str | None:
     source_id = (session.parent or {}).get("session_id")
     return source_id if isinstance(source_id, str) else None
 
 
-def _damaged_row(session_id: str, stamp: Stamp) -> Row:
-    seconds = stamp[2] / 1e9
-    return replace(Row(session_id), title=session_id, damaged=True, created_at=seconds, updated_at=seconds)
+def _memory(session: Session) -> str | None:
+    """What memory has to hear of a session, as it stands in a row; None where there is nothing."""
+    found = outlook(session)
+    return None if found.is_empty else orjson.dumps(found).decode()
 
 
 def _cursor(place: Sequence[Any]) -> str:

@@ -53,7 +53,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """What the file remembers of a turn. `user` is the id of the message that set it off, if one did."""
+    """What the file remembers of a turn. `user` is the id of the message that set it off, if one did.
+
+    `owner` names the agent whose work it is, `<agent>/<endpoint or profile>`; `generation` counts the
+    completed turns of which memory shall hear; `memory` is the batch in which it did, or `withdrawn`.
+    """
 
     id: str
     user: int | None
@@ -126,6 +130,7 @@ class Session:
     seen: int = 0
     yolo: bool = False
     memory_off: bool = False
+    temporary: bool = False
     pinned: bool = False
     archived: bool = False
     project: str | None = None

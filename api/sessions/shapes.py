@@ -77,6 +77,18 @@ _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "reasoning_toke
 _USAGE = _fits(dict.fromkeys(_COUNTS, _NUMBER))
 _ERROR = _fits(dict.fromkeys(("message", "type", "hint"), _TEXT))
 _FUNCTION = _fits(dict.fromkeys(("name", "arguments"), _TEXT))
+_BATCH_NEEDS = {"id", "turns", "owner"}
+_BATCH = _fits(
+    {
+        **dict.fromkeys(("id", "owner"), is_text),
+        "turns": _list_of(is_text),
+        "attempts": _INT,
+        "error": _TEXT,
+        "tried_at": _TIME,
+    }
+)
+_BATCHES = _list_of(lambda batch: _BATCH(batch) and batch.keys() >= _BATCH_NEEDS)
+_MEMORY = _fits({"batches": _BATCHES, "generation": _INT, "last_commit_at": _TIME, "last_error": _TEXT})
 _NAMES = ("agent", "endpoint", "model", "profile", "workspace", "cwd", "personality", "project")
 _TEXTS = ("end_reason", "system_prompt", "external_session_id")
 
@@ -91,7 +103,8 @@ SESSION: Mapping[str, Shape] = {
     "tags": _list_of(is_text),
     "parent": or_none(is_object),
     **dict.fromkeys((*_NAMES, *_TEXTS), _TEXT),
-    **dict.fromkeys(("launch", "source", "tips", "other_usage", "receipts", "memory"), is_object),
+    "memory": _MEMORY,
+    **dict.fromkeys(("launch", "source", "tips", "other_usage", "receipts"), is_object),
 }
 TURN: Mapping[str, Shape] = {
     "id": _is_turn_id,

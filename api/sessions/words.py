@@ -46,7 +46,12 @@ class Hit:
 
 
 def put(connection: sqlite3.Connection, session: Session) -> None:
-    """Note what is new in a session whose earlier words are known: messages, its title, erased words."""
+    """Note what is new in a session whose earlier words are known: messages, its title, erased words.
+
+    Of a temporary one nothing is noted.
+    """
+    if session.temporary:
+        return
     _put_title(connection, session)
     row = connection.execute("SELECT max(message_id) FROM places WHERE session_id = ?", [session.session_id])
     known = row.fetchone()[0] or 0

@@ -14,12 +14,13 @@ VERBATIM_TURNS = 2
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Who runs the turn that begins, where and when (Unix seconds)."""
+    """Who runs the turn that begins, where and when (Unix seconds). `owner`: see `TurnRecord`."""
 
     boot_id: str
     agent: str
     model: str | None
     now: float
+    owner: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,6 @@ def begin_compress(session: Session, focus: str, by: Beginning) -> None:
 
 
 def _record(session: Session, record: TurnRecord, by: Beginning, prior_head: int | None = None) -> None:
-    session.turns.append(replace(record, started_at=by.now, agent=by.agent, model=by.model))
+    session.turns.append(replace(record, started_at=by.now, agent=by.agent, model=by.model, owner=by.owner))
     session.active_turn = ActiveTurn(record.id, by.boot_id, by.now, record.kind, prior_head)
     session.updated_at = by.now

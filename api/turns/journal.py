@@ -96,11 +96,18 @@ def _is_anything(_value: object) -> bool:
     return True
 
 
+def _are_facts(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(fact, dict) and is_text(fact.get("id")) for fact in value
+    )
+
+
 _COUNT = or_none(is_number)
 _FIELDS: Mapping[str, Mapping[str, Shape]] = {
     "token": {"text": is_text},
     "reasoning": {"text": is_text},
     "notice": {"text": is_text},
+    "memory": {"recalled": _are_facts, "written": _are_facts},
     "tool": {"tid": is_text, "name": is_text, "args": _is_anything},
     "tool_complete": {
         "tid": is_text,

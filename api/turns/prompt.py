@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
+from api.clock import day_of
+from api.memory.base import Fact
 from api.sessions.content import text_of
 from api.sessions.model import NOTICE, SUMMARY, Message, Session, TurnRecord, last_summary
 from api.turns.attached import ATTACHMENT
 
 NO_REPLY = "(no reply)"
+KNOWN_IS = (
+    "What the user has said in earlier conversations, with the day; use it where it helps, and where two "
+    "statements differ the later one counts:"
+)
 INTERRUPTED_TOOL = "(interrupted)"
 SUMMARY_IS = "Summary of the conversation so far:\n\n"
 SUMMARISE = (
@@ -18,12 +24,24 @@ SUMMARISE = (
 _PART_TYPES = ("text", "image_url", "input_audio", "file")
 
 
-def request_messages(session: Session) -> list[dict[str, Any]]:
-    """What the model is sent for the line up to the head, the last summary in place of what it covers."""
+def request_messages(session: Session, facts: Sequence[Fact] = ()) -> list[dict[str, Any]]:
+    """What the model is sent for the line up to the head, the last summary in place of what it covers.
+
+    Recalled `facts` stand before the conversation, apart from what the user has typed.
+    """
     messages = [_plain(message) for message in _context(session.line()) if message.kind != NOTICE]
-    if session.system_prompt:
-        messages.insert(0, {"role": "system", "content": session.system_prompt})
+    instructions = [text for text in (session.system_prompt, known(facts)) if text]
+    if instructions:
+        messages.insert(0, {"role": "system", "content": "\n\n".join(instructions)})
     return _alternating(_with_all_results(messages))
+
+
+def known(facts: Sequence[Fact]) -> str:
+    """What the model is told of recalled facts; nothing where there are none."""
+    if not facts:
+        return ""
+    lines = [f"- {fact.text} ({day_of(fact.created_at).isoformat()})" for fact in facts]
+    return "\n".join([KNOWN_IS, *lines])
 
 
 def summary_messages(session: Session, record: TurnRecord) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ class RenderedTurn:
     """
 
     def __init__(self, renderings: Renderings, clock: Clock) -> None:
-        self._renderings = renderings
+        self.renderings = renderings
         self._clock = clock
         self._lock = new_lock()
         self._seq = 0
@@ -122,9 +122,9 @@ class RenderedTurn:
         base = len(self._finished)
         for change in self._text.finish():
             self._note(HtmlChange(after, base + change.block, change.html, change.final, change.append))
-        self._renderings.keep(self._text.text, self._text.blocks)
+        self.renderings.keep(self._text.text, self._text.blocks)
         self._finished += [shown.html for shown in self._text.shown]
-        self._text, self._fed = self._renderings.growing(), 0
+        self._text, self._fed = self.renderings.growing(), 0
 
     def _note(self, change: HtmlChange) -> None:
         self._changes.append(change)
@@ -168,7 +168,7 @@ class RenderedTurns:
     """The turns that someone reads as HTML. The newest few are kept, so that a reader may come back."""
 
     def __init__(self, renderings: Renderings, hub: Hub[Turn], clock: Clock) -> None:
-        self._renderings = renderings
+        self.renderings = renderings
         self._hub = hub
         self._clock = clock
         self._lock = new_lock()
@@ -183,9 +183,9 @@ class RenderedTurns:
         return Reading(turn, seq)
 
     def _turn(self, stream_id: str) -> RenderedTurn:
-        fresh = None if stream_id in self._turns else RenderedTurn(self._renderings, self._clock)
+        fresh = None if stream_id in self._turns else RenderedTurn(self.renderings, self._clock)
         with self._lock:
-            turn = self._turns.get(stream_id) or fresh or RenderedTurn(self._renderings, self._clock)
+            turn = self._turns.get(stream_id) or fresh or RenderedTurn(self.renderings, self._clock)
             self._turns[stream_id] = turn
             self._turns.move_to_end(stream_id)
             if len(self._turns) > KEPT_TURNS:
@@ -194,4 +194,4 @@ class RenderedTurns:
 
     def whole(self, text: str) -> list[str]:
         """The blocks of a text that is complete."""
-        return self._renderings.whole(text)
+        return self.renderings.whole(text)

@@ -10,6 +10,7 @@ from api.clock import Clock
 from api.concurrency import Workers
 from api.errors import Busy, NotFound, TalariaError, Unavailable
 from api.hub import Hub
+from api.session_memory import SessionMemory
 from api.sessions.blobs import Blobs
 from api.sessions.model import DONE, STOPPED, Session
 from api.sessions.store import SessionStore, Stamp
@@ -60,6 +61,7 @@ class TurnRunner:
         clock: Clock,
         workers: Workers,
         blobs: Blobs,
+        memory: SessionMemory,
         *,
         running_limit: int = RUNNING_LIMIT,
     ) -> None:
@@ -70,6 +72,7 @@ class TurnRunner:
         self._clock = clock
         self._workers = workers
         self._blobs = blobs
+        self._memory = memory
         self._table = TurnTable(running_limit)
         self._abandoned = AbandonedTurns(store, journal, self._table, clock)
         self._titles = TitleMaker(store, agents, hub, clock, workers)
@@ -151,14 +154,18 @@ class TurnRunner:
             live.stop.request()
         return live.turn.stream_id
 
-    def delete(self, session_id: str) -> None:
-        """Move a session to the trash; a running turn is settled as stopped in the same step."""
+    def delete(self, session_id: str, forget: bool = False) -> None:
+        """Move a session to the trash; a running turn is settled as stopped in the same step.
+
+        What memory learned there stays, unless `forget` withdraws it.
+        """
         with self._store.remove(session_id) as session:
             live = self._table.get(session_id)
             if session and session.active_turn:
                 turn = live.finish() if live else self._journal.turn(session_id, session.active_turn.turn_id)
                 settle(session, session.active_turn, turn, Outcome(STOPPED), self._clock.now())
         self._journal.remove(session_id)
+        self._memory.deleted(session, forget)
         if live:
             live.stop.request()
             live.end("cancel", {"message_ids": [], "revision": session.revision if session else 0})
@@ -286,7 +293,7 @@ class TurnRunner:
 
     def _work(self, live: LiveTurn) -> None:
         try:
-            self._settle(live, worker.run(live, self._store, self._agents, self._blobs.read))
+            self._settle(live, worker.run(live, self._store, self._agents, self._blobs.read, self._memory))
         finally:
             following = self._table.release(live)
             if following:
@@ -300,6 +307,7 @@ class TurnRunner:
                 if session.active_turn is None or session.active_turn.turn_id != live.turn_id:
                     return
                 ids = settle(session, session.active_turn, turn, outcome, self._clock.now())
+                self._memory.mark(session, live.turn_id)
                 if outcome.state == DONE and session.queue and not self._closing:
                     begin.begin_next(session, self._beginning(session))
                     begun.extend(self._claim_begun(session))
@@ -309,8 +317,10 @@ class TurnRunner:
         self._journal.remove(live.session_id, live.turn_id)
         live.end(TERMINAL_EVENT[outcome.state], terminal_data(session, session.turn(live.turn_id), ids))
         self._launch(begun)
-        if outcome.state == DONE and not begun:
-            self._titles.consider(session)
+        if outcome.state == DONE:
+            self._memory.completed(session, live.turn_id)
+            if not begun:
+                self._titles.consider(session)
 
     def _end_unstored(self, live: LiveTurn, exc: TalariaError) -> None:
         self._table.leave([live])
@@ -328,4 +338,5 @@ class TurnRunner:
     def _beginning(self, session: Session) -> Beginning:
         info = self._agents.get(session.agent).info()
         model = info.model(session.endpoint, session.model)
-        return Beginning(self._hub.boot_id, info.name, model, self._clock.now())
+        owner = self._memory.owner(session)
+        return Beginning(self._hub.boot_id, info.name, model, self._clock.now(), owner)

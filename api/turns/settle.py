@@ -16,6 +16,7 @@ from api.sessions.model import (
     Session,
     TurnRecord,
 )
+from api.sessions.segments import REMEMBERED
 from api.turns.turn import Turn
 
 TERMINAL_EVENT = {DONE: "done", STOPPED: "cancel", FAILED: "apperror", INTERRUPTED: "apperror"}
@@ -49,9 +50,9 @@ def settle(session: Session, active: ActiveTurn, turn: Turn, outcome: Outcome, n
     record = session.turn(active.turn_id)
     before = len(session.messages)
     _append_reply(session, active, turn, outcome, now)
-    session.update_turn(
-        record.id, state=outcome.state, finished_at=now, usage=turn.usage, error=outcome.error
-    )
+    end = {"state": outcome.state, "finished_at": now, "usage": turn.usage, "error": outcome.error}
+    extra = {**record.extra, REMEMBERED: True} if turn.has_remembered else record.extra
+    session.update_turn(record.id, **end, recalled=turn.recalled, extra=extra)
     session.active_turn = None
     session.updated_at = now
     return [message.id for message in session.messages[before:]]

@@ -40,6 +40,8 @@ class Turn:
     rounds: tuple[Round, ...] = (Round(),)
     usage: Mapping[str, Any] | None = None
     notices: tuple[str, ...] = ()
+    recalled: tuple[str, ...] = ()
+    has_remembered: bool = False
 
     @property
     def stream_id(self) -> str:
@@ -72,6 +74,10 @@ class Turn:
             return self._complete(data)
         if event.type == "notice":
             return replace(self, notices=(*self.notices, data["text"]))
+        if event.type == "memory":
+            facts = [fact["id"] for fact in data["recalled"]]
+            has_remembered = self.has_remembered or bool(data["written"])
+            return replace(self, recalled=(*self.recalled, *facts), has_remembered=has_remembered)
         if event.type == "usage":
             return replace(self, usage=_added(self.usage, data))
         return self

@@ -4,6 +4,7 @@ import logging
 
 from api.agents.pool import AgentPool
 from api.errors import AgentError, StorageFailed, TalariaError
+from api.session_memory import SessionMemory
 from api.sessions.model import DONE, STOPPED
 from api.sessions.store import SessionStore
 from api.turns.attached import Read
@@ -14,11 +15,12 @@ from api.turns.talk import talk
 log = logging.getLogger(__name__)
 
 
-def run(live: LiveTurn, store: SessionStore, agents: AgentPool, read: Read) -> Outcome:
+def run(live: LiveTurn, store: SessionStore, agents: AgentPool, read: Read, memory: SessionMemory) -> Outcome:
     """Ask the agent of the session and say how that ended; raises nothing."""
     try:
         session = store.load(live.session_id)
-        talk(session, agents.get(session.agent), live, read)
+        with memory.at_work(session):
+            talk(session, agents.get(session.agent), live, read, memory)
     except AgentError as exc:
         outcome = failure(exc.message, exc.type, exc.hint)
     except StorageFailed as exc:

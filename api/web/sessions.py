@@ -4,18 +4,19 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from flask_openapi3.blueprint import APIBlueprint
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from api.clock import Clock
 from api.render.renderings import Renderings
 from api.session_making import SessionMaker
 from api.session_ops import SessionOps
 from api.sessions import tree
-from api.sessions.catalog import Catalog, Filter
+from api.sessions.catalog import Catalog
 from api.sessions.codec import message_to_json
 from api.sessions.content import text_of
 from api.sessions.copying import original_of
 from api.sessions.model import Session
+from api.sessions.rows import Filter
 from api.sessions.store import SessionStore
 from api.turns.runner import TurnRunner
 from api.web import schemas as s
@@ -24,7 +25,14 @@ from api.web.shown import Shown
 
 
 class NewBody(s.Body):
+    """`prev_session_id` names the chat that has come to an end: memory learns from it.
+
+    A temporary chat is not listed, not remembered, and gone when it is closed.
+    """
+
     title: s.Title = ""
+    prev_session_id: s.SessionId | None = None
+    temporary: StrictBool = False
     agent: s.Name | None = None
     endpoint: s.Name | None = None
     model: s.Name | None = None
@@ -104,6 +112,19 @@ class UpdateBody(s.SessionBody):
     workspace: Annotated[str, Field(max_length=4096)] | None = None
     personality: Annotated[str, Field(max_length=20_000)] | None = None
     system_prompt: Annotated[str, Field(max_length=100_000)] | None = None
+
+
+class DeleteBody(s.SessionBody):
+    """`forget` also withdraws what memory has learned in the chat."""
+
+    forget: StrictBool = False
+
+
+class CloseAnswer(BaseModel):
+    """`gone` says that it was a temporary chat, which is there no more."""
+
+    ok: bool
+    gone: bool
 
 
 class DeleteAnswer(BaseModel):
@@ -219,9 +240,13 @@ def _add_deleting(
         }
 
     @bp.post("/api/session/delete", responses={200: DeleteAnswer})
-    def delete(body: s.SessionBody) -> Any:
-        runner.delete(body.session_id)
+    def delete(body: DeleteBody) -> Any:
+        runner.delete(body.session_id, body.forget)
         return {"ok": True, "session_id": body.session_id}
+
+    @bp.post("/api/session/close", responses={200: CloseAnswer})
+    def close(body: s.SessionBody) -> Any:
+        return {"ok": True, "gone": ops.close(body.session_id)}
 
     @bp.post("/api/session/restore", responses={200: s.OkSessionAnswer})
     def restore(body: s.SessionBody) -> Any:

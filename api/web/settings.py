@@ -6,11 +6,12 @@ from typing import Any
 from flask_openapi3.blueprint import APIBlueprint
 from pydantic import BaseModel, ConfigDict
 
-from api.settings import SETTINGS, Setting, Settings, is_editable, read_stored, store
+from api.setting_rows import SETTINGS, Setting
+from api.settings import Settings, is_editable, read_stored, store
 from api.web.room import new_room
 
 # Of these only that they are set is told.
-SECRETS = frozenset({"token", "password", "openai_api_key"})
+SECRETS = frozenset({"token", "password", "openai_api_key", "openviking_api_key"})
 
 
 class SettingRow(BaseModel):

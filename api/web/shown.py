@@ -3,15 +3,15 @@
 from dataclasses import asdict
 from typing import Any
 
-from api.sessions.catalog import row_of
 from api.sessions.codec import record_to_json
 from api.sessions.drafts import Drafts
 from api.sessions.model import Session
+from api.sessions.rows import row_of
 from api.turns.runner import TurnRunner
 
 _PLAIN = (
     *("title_source", "endpoint", "profile", "workspace", "cwd", "personality", "system_prompt"),
-    *("yolo", "memory_off", "head"),
+    *("yolo", "memory_off", "temporary", "head"),
 )
 
 

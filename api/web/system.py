@@ -1,5 +1,6 @@
 """The server itself over HTTP: health and the stream of all events."""
 
+import shutil
 import threading
 from typing import Annotated, Any
 
@@ -9,7 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.errors import Unauthorized
 from api.hub import Hub
+from api.session_memory import SessionMemory
 from api.sessions.catalog import Catalog
+from api.settings import Settings
 from api.turns.runner import TurnRunner
 from api.turns.turn import Turn
 from api.web import schemas as s
@@ -34,7 +37,13 @@ class EventsQuery(BaseModel):
 
 
 def blueprint(
-    gate: Gate, catalog: Catalog, runner: TurnRunner, hub: Hub[Turn], streams: Streams
+    gate: Gate,
+    catalog: Catalog,
+    runner: TurnRunner,
+    hub: Hub[Turn],
+    streams: Streams,
+    memory: SessionMemory,
+    settings: Settings,
 ) -> APIBlueprint:
     bp = new_open_room("system")
 
@@ -50,6 +59,9 @@ def blueprint(
             "running": len(runner.running()),
             "threads": threading.active_count(),
             "streams": hub.listeners(),
+            "agents": len(memory.agents),
+            "memory": memory.health(),
+            "disk_free": shutil.disk_usage(settings.state_dir).free,
         }
 
     @bp.get("/api/events", responses={200: s.EVENT_STREAM}, security=s.TOKEN)

@@ -35,7 +35,7 @@ export function createSending(store, server, sessions) {
 
   async function make(visit) {
     try {
-      const { session } = await server.newSession();
+      const { session } = await server.newSession(store.get().left);
       const isThere = store.get().visit === visit && store.get().open === null;
       store.dispatch({ type: "session/housed", session, visit });
       if (isThere) {

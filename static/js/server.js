@@ -78,7 +78,7 @@ export function createServer(getToken, onUnauthorized) {
     localServers: () => get("api/endpoints/local"),
     sessions: (before) => get("api/sessions", { before }),
     session: (session_id, limit, before) => get("api/session", { session_id, limit, before, html: 1 }),
-    newSession: () => post("api/session/new", {}),
+    newSession: (prev_session_id) => post("api/session/new", { prev_session_id }),
     updateSession: (changes) => post("api/session/update", changes),
     rename: (session_id, title) => post("api/session/rename", { session_id, title }),
     remove: (session_id) => post("api/session/delete", { session_id }),

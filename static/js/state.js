@@ -12,6 +12,7 @@ export function initialState() {
     auth: { token: null, isNeeded: false, problem: "" },
     list: { rows: [], gone: [], next: null, state: "unread", problem: "" },
     open: null,
+    left: null,
     visit: 0,
     session: null,
     problem: null,
@@ -88,7 +89,9 @@ const CHANGES = {
 
 function opened(state, { session_id, draft }) {
   const fresh = { session: null, problem: null, turn: null, usage: null, panel: null, drawer: false };
-  return { ...typed(state, ""), ...fresh, open: session_id, visit: state.visit + 1, draft };
+  // The chat that a new one follows: it has come to an end, and memory may learn from it.
+  const left = session_id === null ? (state.open ?? state.left) : null;
+  return { ...typed(state, ""), ...fresh, open: session_id, left, visit: state.visit + 1, draft };
 }
 
 /** The new chat got its session: what was sent and typed in it stays with it. */

@@ -6,13 +6,15 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from api.agents.asking import ask
 from api.agents.base import RunRequest, Stop
 from api.agents.embedded import SYSTEM_PROMPT, EmbeddedAgent
 from api.agents.embedded_install import EmbeddedInstall, InstallState
@@ -21,6 +23,8 @@ from api.agents.sidecar_process import Sidecar, SidecarAddress
 from api.concurrency import FileClaim, Workers, new_flag
 from api.errors import AgentError
 from api.events import Event
+from api.memory.base import KINDS, Entry, MemoryFailed
+from api.memory.extraction import extract
 from tests.agents.test_sidecar import wait_until_gone
 from tests.embedded_model import installed, sidecar, workers
 from tests.stub_wheels import make_wheel
@@ -420,3 +424,22 @@ def test_a_prompt_that_is_too_long_is_named(real: EmbeddedAgent) -> None:
     with pytest.raises(AgentError) as caught:
         list(real.run(replace(REQUEST, messages=[long]), Stop()))
     assert caught.value.type == "context_exceeded"
+
+
+def test_the_real_model_says_what_it_learned_in_the_shape_asked_for(real: EmbeddedAgent) -> None:
+    entries = [
+        Entry("t1", 1, "user", "My name is Kim, I live in Oslo and I prefer green tea over coffee."),
+        Entry("t1", 2, "assistant", "Nice to meet you, Kim."),
+    ]
+    answers: list[str] = []
+
+    def ask_model(prompt: str, schema: Mapping[str, Any]) -> str:
+        messages = [{"role": "user", "content": prompt}]
+        answers.append(ask(real, RunRequest("s", "memory", messages, schema=schema), Stop()).text)
+        return answers[-1]
+
+    # So small a model may run out of words within the shape.
+    with suppress(MemoryFailed):
+        learned = extract(entries, ask_model)
+        assert all(fact.kind in KINDS and fact.entry in entries for fact in learned)
+    assert answers and all("".join(text.split()).startswith('{"facts":[') for text in answers), answers

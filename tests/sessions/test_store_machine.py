@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from api.errors import NotFound, NothingToRedo, NothingToUndo, TalariaError
 from api.files import sweep_temporaries
 from api.sessions import tree
-from api.sessions.catalog import row_of
 from api.sessions.codec import decode
 from api.sessions.model import Session
+from api.sessions.rows import row_of
 from tests.conftest import House, build_house
 
 NAMES = ("a", "b")

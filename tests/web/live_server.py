@@ -132,6 +132,6 @@ def live_server(
     try:
         yield LiveServer(services, agent, Client(gate.port), app)
     finally:
-        services.settle(0.0)
+        services.settle(0.0, 5.0)
         server.stop(5.0)
         assert not services.close(20.0)

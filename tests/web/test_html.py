@@ -182,7 +182,8 @@ def test_a_stopped_reply_ends_as_it_is_stored(live: LiveServer) -> None:
     session_id, stream_id = start(live, "```\nopen ", gate, "never")
     with live.client.stream(f"/api/chat/stream?stream_id={stream_id}&html=1") as reader:
         blocks = Blocks()
-        blocks.hear(*next(reader))
+        while not blocks.shown:
+            blocks.hear(*next(reader))
         live.client.post("/api/chat/cancel", {"stream_id": stream_id})
         for event in reader:
             blocks.hear(*event)

@@ -50,7 +50,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     session_id = services.maker.import_messages([{"role": "user", "content": "hello"}]).session_id
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", app, headers=HEADERS)
     yield Api(app, schema, session_id)
-    services.settle(1.0)
+    services.settle(1.0, 1.0)
     assert not services.close(20.0)
 
 

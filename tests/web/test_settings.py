@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from api.settings import SETTINGS, load
+from api.setting_rows import SETTINGS
+from api.settings import load
 from tests.web.live_server import TOKEN, Client, live_server
 
 

@@ -1,0 +1,125 @@
+"""Where the turns stand that a lifecycle commits to memory; here for programs that keep no session files."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from api.concurrency import new_lock
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A batch that never changes any more: its id, whose work it is, and the call that tells memory of it.
+
+    `turns` are the ids of its turns, where its ledger knows them.
+    """
+
+    id: str
+    owner: Hashable
+    tell: Callable[[], object]
+    turns: Sequence[str] = ()
+
+
+class Ledger(Protocol):
+    """Where the turns of sessions stand that count, and what memory was told of them."""
+
+    def mark(self, session_id: str, owner: Any) -> int:
+        """Count one more completed turn of `owner`; its generation."""
+
+    def has_uncommitted(self, session_id: str) -> bool: ...
+
+    def seal(self, session_id: str, fallback: Any, passed: Iterable[Hashable]) -> Sealed | None:
+        """The oldest work that memory was not told, `passed` owners left out; None where there is none.
+
+        Work without an owner becomes that of `fallback`.
+        """
+
+    def note_told(self, session_id: str, batch: Sealed, result: Any) -> None: ...
+
+    def note_failed(self, session_id: str, batch: Sealed, error: BaseException) -> None: ...
+
+    def waiting(self) -> list[str]:
+        """The sessions with work that memory was not told."""
+
+    def forget(self, session_id: str) -> None: ...
+
+
+@dataclass(slots=True)
+class _Segment:
+    """Completed turns of one owner; a sealed one takes no more."""
+
+    owner: Any
+    first: int
+    last: int
+    is_sealed: bool = False
+
+
+@dataclass(slots=True)
+class _Counted:
+    """What a dictionary remembers of a session."""
+
+    generation: int = 0
+    segments: list[_Segment] = field(default_factory=list)
+
+
+class DictLedger:
+    """Turns that are counted in this process alone; the owners are the agents themselves."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._sessions: dict[str, _Counted] = {}
+
+    def mark(self, session_id: str, owner: Any) -> int:
+        with self._lock:
+            counted = self._sessions.setdefault(session_id, _Counted())
+            counted.generation += 1
+            last = counted.segments[-1] if counted.segments else None
+            if last and last.owner is owner and not last.is_sealed:
+                last.last = counted.generation
+            else:
+                counted.segments.append(_Segment(owner, counted.generation, counted.generation))
+            return counted.generation
+
+    def has_uncommitted(self, session_id: str) -> bool:
+        with self._lock:
+            counted = self._sessions.get(session_id)
+            return bool(counted and counted.segments)
+
+    def seal(self, session_id: str, fallback: Any, passed: Iterable[Hashable]) -> Sealed | None:
+        skipped = set(passed)
+        with self._lock:
+            counted = self._sessions.get(session_id)
+            for segment in counted.segments if counted else ():
+                owner = fallback if segment.owner is None else segment.owner
+                if owner is not None and id(owner) not in skipped:
+                    segment.owner, segment.is_sealed = owner, True
+                    # Agents need not be hashable: an identity tells them apart.
+                    name = _name(session_id, segment)
+                    return Sealed(name, id(owner), partial(_commit, owner))
+        return None
+
+    def note_told(self, session_id: str, batch: Sealed, result: Any) -> None:
+        with self._lock:
+            counted = self._sessions.get(session_id)
+            if counted:
+                counted.segments = [s for s in counted.segments if batch.id != _name(session_id, s)]
+
+    def note_failed(self, session_id: str, batch: Sealed, error: BaseException) -> None:
+        """A sealed segment stays as it is."""
+
+    def waiting(self) -> list[str]:
+        with self._lock:
+            return [name for name, counted in self._sessions.items() if counted.segments]
+
+    def forget(self, session_id: str) -> None:
+        with self._lock:
+            self._sessions.pop(session_id, None)
+
+
+def _name(session_id: str, segment: _Segment) -> str:
+    return f"{session_id}:{segment.first}-{segment.last}"
+
+
+def _commit(agent: Any) -> None:
+    agent.commit_memory_session()

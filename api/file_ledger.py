@@ -1,0 +1,136 @@
+"""The turns of session files: a batch is sealed in its file before memory hears of it."""
+
+import logging
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from api.agents.session_agents import SessionAgents
+from api.clock import Clock
+from api.commit_ledger import Sealed
+from api.errors import NotFound, TalariaError
+from api.memory.base import CommitResult, Entry, MemoryProvider
+from api.sessions import segments
+from api.sessions.catalog import Catalog
+from api.sessions.content import text_of
+from api.sessions.model import ERASED, NOTICE, SUMMARY, Session
+from api.sessions.segments import Batch, said_in
+from api.sessions.store import SessionStore
+
+log = logging.getLogger(__name__)
+
+# Tells readers of a session what memory has done there: the data of a `memory` event.
+Tell = Callable[[str, Mapping[str, Any]], None]
+
+_UNTOLD_KINDS = (SUMMARY, NOTICE)
+
+
+class FileLedger:
+    """The turns of session files: each batch is sealed in its file before memory hears of it."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        catalog: Catalog,
+        agents: SessionAgents,
+        provider: MemoryProvider,
+        clock: Clock,
+        tell: Tell,
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._agents = agents
+        self._provider = provider
+        self._clock = clock
+        self._tell = tell
+        # Sessions whose boundary came while a turn ran there.
+        self.held_up: set[str] = set()
+
+    def mark(self, session_id: str, owner: Any) -> int:
+        """The generation of the newest turn: the edit that settles a turn has counted it."""
+        return segments.generation(self._store.load(session_id))
+
+    def has_uncommitted(self, session_id: str) -> bool:
+        try:
+            return segments.outlook(self._store.load(session_id)).turns > 0
+        except TalariaError:
+            return False
+
+    def seal(self, session_id: str, fallback: Any, passed: Iterable[Hashable]) -> Sealed | None:
+        """The next batch, sealed in the file. None also while a turn runs and while memory is off."""
+        try:
+            with self._store.edit(session_id) as session:
+                if session.active_turn:
+                    self.held_up.add(session_id)
+                    return None
+                if session.memory_off:
+                    return None
+                known = segments.batches(session)
+                batch = segments.seal(session, frozenset(map(str, passed)))
+        except NotFound:
+            return None
+        if batch is None:
+            return None
+        return Sealed(
+            batch.id, batch.owner, partial(self._commit, session, batch, batch in known), batch.turns
+        )
+
+    def _commit(self, session: Session, batch: Batch, is_repeat: bool) -> CommitResult:
+        agent = self._agents.for_commit(session.session_id, batch.owner)
+        result = agent.commit_memory_session(entries_of(session, batch.turns), batch_id=batch.id)
+        if is_repeat:
+            # It may have been taken before, and withdrawn when its session was deleted.
+            self._provider.on_turns_restored(session.session_id, batch.turns)
+        return result if isinstance(result, CommitResult) else CommitResult()
+
+    def note_told(self, session_id: str, batch: Sealed, result: Any) -> None:
+        try:
+            with self._store.edit(session_id) as session:
+                segments.note_told(session, batch.id, self._clock.now())
+        except NotFound:
+            # Deleted during its commit: nothing of that batch stays.
+            self._provider.on_turns_undone(session_id, batch.turns)
+            return
+        for message in erased_in(session, batch.turns):
+            # Its words went while memory was told of them.
+            self._provider.on_message_erased(session_id, message)
+        facts = [fact.id for fact in result.facts]
+        committed = {"batch_id": batch.id, "turns": list(batch.turns), "facts": facts}
+        self._tell(session_id, {"committed": committed})
+
+    def note_failed(self, session_id: str, batch: Sealed, error: BaseException) -> None:
+        reason = str(error) if isinstance(error, TalariaError) else "The memory provider failed; see the log."
+        if not isinstance(error, TalariaError):
+            log.error("memory: %s failed", batch.id, exc_info=error)
+        try:
+            with self._store.edit(session_id) as session:
+                segments.note_failed(session, batch.id, reason, self._clock.now())
+        except NotFound:
+            return
+        self._tell(session_id, {"failed": {"reason": reason}})
+
+    def waiting(self) -> list[str]:
+        return [session_id for session_id, outlook in self._catalog.for_memory().items() if outlook.turns]
+
+    def forget(self, session_id: str) -> None:
+        """The file goes by itself."""
+
+
+def erased_in(session: Session, turn_ids: Sequence[str]) -> list[int]:
+    """The messages of these turns whose words were erased."""
+    return [
+        message.id for turn in turn_ids for message in said_in(session, turn) if message.content == ERASED
+    ]
+
+
+def entries_of(session: Session, turn_ids: Sequence[str]) -> list[Entry]:
+    """The messages of these turns as memory is told them, whether they are on the line or not."""
+    return [entry for turn_id in turn_ids for entry in _entries(session, turn_id)]
+
+
+def _entries(session: Session, turn_id: str) -> list[Entry]:
+    return [
+        Entry(turn_id, message.id, message.role, text_of(message.content), message.extra)
+        for message in said_in(session, turn_id)
+        if message.kind not in _UNTOLD_KINDS
+    ]

@@ -1,0 +1,1 @@
+"""What is remembered of conversations: the providers and what they have in common."""

@@ -1,0 +1,24 @@
+"""Forget by words: which facts a person means by a text."""
+
+from collections.abc import Sequence
+
+from api.errors import InvalidRequest
+from api.memory.base import Fact, MemoryProvider
+from api.memory.likeness import is_alike
+
+CANDIDATES = 20
+
+
+def forget(provider: MemoryProvider, text: str) -> Sequence[Fact]:
+    """Delete the facts that say `text`, or the only one with all its words; which they were.
+
+    Raises `InvalidRequest` with the candidates where several have those words and none says just that.
+    """
+    found, _ = provider.facts(text, limit=CANDIDATES)
+    chosen = [fact for fact in found if fact.id == text or is_alike(fact.text, text)]
+    if not chosen and len(found) > 1:
+        lines = "\n".join(f"- {fact.text}" for fact in found)
+        raise InvalidRequest(f"Several facts have these words; say more of the one you mean:\n{lines}")
+    for fact in chosen or found:
+        provider.delete(fact.id)
+    return chosen or found
