@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 WAIT_S = 60.0
 PROVIDER_LIMIT_S = 60.0
 COMMIT_THREADS = 2
+# What is refused beyond stays in its ledger, and comes with a later boundary.
+WAITING_LIMIT = 32
 
 
 @dataclass(slots=True, eq=False)
@@ -51,8 +53,8 @@ class SessionLifecycle:
         self._ledger = ledger
         self._clock = clock or Clock()
         self._limit_s = limit_s
-        crew = (workers or Workers(), "memory commit", COMMIT_THREADS, limit_s, self._clock.monotonic)
-        self._crew = Crew(*crew)
+        monotonic, threads = self._clock.monotonic, workers or Workers()
+        self._crew = Crew(threads, "memory commit", COMMIT_THREADS, limit_s, monotonic, WAITING_LIMIT)
         self._lock = new_lock()
         self._agents: dict[str, Any] = {}
         self._flights: dict[str, _Flight] = {}

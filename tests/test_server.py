@@ -313,3 +313,25 @@ def test_a_provider_that_never_answers_does_not_hold_the_end_up(tmp_path: Path, 
         # What was sealed is repeated without a boundary; the rest waits for its silence.
         wait_until(lambda: sessions[0] not in waiting(), "the repeated commit")
         assert len(fake.memory_requests) > asked
+
+
+def test_turns_that_a_kill_left_untold_are_told_once(tmp_path: Path, fake: FakeOpenAI) -> None:
+    with serve(tmp_path, fake) as server:
+        client = server.wait_listening()
+        session_id = client.new_session()
+        for text in ("I prefer green tea.", "I live in a small town."):
+            client.events(client.send(session_id, text).json["stream_id"])
+        server.kill()
+    assert fake.memory_requests == []
+    with serve(tmp_path, fake) as server:
+        client = server.wait_listening()
+        assert client.post("/api/memory/commit", {"session_id": session_id}).json["turns"] == 2
+        wait_until(lambda: not client.get("/api/memory/status").json["uncommitted"], "the commit")
+        server.kill()
+    with serve(tmp_path, fake) as server:
+        client = server.wait_listening()
+        assert client.post("/api/memory/commit", {"session_id": session_id}).json["turns"] == 0
+        assert server.stop() == 0
+    (request,) = fake.memory_requests
+    asked = request["messages"][0]["content"]
+    assert "green tea" in asked and "small town" in asked
