@@ -243,7 +243,7 @@ class SessionMemory:
             "reason": HANGS if self.lifecycle.is_stuck else health.reason,
             "facts": health.facts,
             "uncommitted": uncommitted,
-            "last_commit_at": self._last_commit_at,
+            "last_commit_at": max(filter(None, (health.last_commit_at, self._last_commit_at)), default=None),
         }
 
     def health(self) -> dict[str, Any]:
@@ -261,6 +261,7 @@ class SessionMemory:
         return {
             "provider": self.provider.name,
             "healthy": health.is_healthy and not self.lifecycle.is_stuck,
+            "facts": health.facts,
             "off": session.memory_off,
             "uncommitted_turns": segments.outlook(session).turns,
             "last_commit_at": session.memory.get("last_commit_at"),

@@ -22,7 +22,7 @@ def _run(context: Context, argument: str) -> Answer:
 def _status(context: Context) -> Answer:
     memory = context.ops.status(context.session_id)["memory"]
     lines = [f"Memory: {memory['provider']}, {_state(memory)}"]
-    lines.append(f"Turns of this chat that it was not told yet: {memory['uncommitted_turns']}")
+    lines.append(f"Turns of this chat that it has not learned from yet: {memory['uncommitted_turns']}")
     if memory["last_error"]:
         lines.append(f"Last problem: {memory['last_error']}")
     return Answer("\n".join(lines), memory)
@@ -31,7 +31,9 @@ def _status(context: Context) -> Answer:
 def _state(memory: Mapping[str, Any]) -> str:
     if memory["off"]:
         return "off in this chat"
-    return "well" if memory["healthy"] else "not well"
+    if not memory["healthy"]:
+        return "not working"
+    return "working" if memory["facts"] is None else f"working, {memory['facts']} facts"
 
 
 def _commit(context: Context) -> Answer:

@@ -81,11 +81,15 @@ class CommitResult:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether a provider works now, and if not why not; `facts` is None where it cannot be counted."""
+    """Whether a provider works now, and if not why not; `facts` is None where it cannot be counted.
+
+    `last_commit_at` is when it last took a batch, Unix seconds; None where it does not know.
+    """
 
     is_healthy: bool
     reason: str | None = None
     facts: int | None = None
+    last_commit_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

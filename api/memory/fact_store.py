@@ -212,6 +212,11 @@ class Facts:
     def note_batch(self, batch_id: str) -> None:
         self._connection.execute("INSERT INTO batches VALUES (?, ?)", [batch_id, self._clock.now()])
 
+    def last_batch_at(self) -> float | None:
+        """When the last batch was taken."""
+        found = self._connection.execute("SELECT max(taken_at) FROM batches").fetchone()[0]
+        return None if found is None else float(found)
+
     def of_batch(self, batch_id: str) -> list[Stored]:
         """The facts that a batch has taught."""
         where = "facts WHERE place IN (SELECT place FROM sources WHERE batch_id = ?) ORDER BY place"

@@ -258,7 +258,7 @@ class LocalMemory:
     def health(self) -> Health:
         try:
             with self._store.read() as facts:
-                return Health(True, None, facts.count(ACTIVE))
+                return Health(True, None, facts.count(ACTIVE), facts.last_batch_at())
         except MemoryFailed as exc:
             return Health(False, exc.message)
 
