@@ -115,8 +115,9 @@ class MemoryMachine(RuleBasedStateMachine):
         wait_until(lambda: not self.home.house.memory.lifecycle.has_flights, "the end of the commits")
         self.provider_will_hang()
         tries = len(self.home.memory.commits)
+        outlook = self.home.outlooks().get(session_id)
         self.home.house.memory.boundary(session_id)
-        if self.home.outlooks().get(session_id):
+        if outlook and outlook.turns:
             wait_until(lambda: len(self.home.memory.commits) > tries, "the commit that hangs")
         self.delete_or_restore(pick)
         self._open_gates()
