@@ -42,6 +42,9 @@ class Ledger(Protocol):
     def waiting(self) -> list[str]:
         """The sessions with work that memory was not told."""
 
+    def discard(self, session_id: str) -> bool:
+        """Forget a session of which memory was told everything, in one step; whether it is one."""
+
     def forget(self, session_id: str) -> None: ...
 
 
@@ -111,6 +114,14 @@ class DictLedger:
     def waiting(self) -> list[str]:
         with self._lock:
             return [name for name, counted in self._sessions.items() if counted.segments]
+
+    def discard(self, session_id: str) -> bool:
+        with self._lock:
+            counted = self._sessions.get(session_id)
+            if counted and counted.segments:
+                return False
+            self._sessions.pop(session_id, None)
+            return True
 
     def forget(self, session_id: str) -> None:
         with self._lock:

@@ -112,6 +112,10 @@ class FileLedger:
     def waiting(self) -> list[str]:
         return [session_id for session_id, outlook in self._catalog.for_memory().items() if outlook.turns]
 
+    def discard(self, session_id: str) -> bool:
+        """Whether nothing is left to tell: there is nothing here to forget."""
+        return not self.has_uncommitted(session_id)
+
     def forget(self, session_id: str) -> None:
         """The file goes by itself."""
 

@@ -128,10 +128,9 @@ class SessionLifecycle:
         if not session_id:
             return False
         with self._lock:
-            if session_id in self._flights or self._ledger.has_uncommitted(session_id):
+            if session_id in self._flights or not self._ledger.discard(session_id):
                 return False
             self._agents.pop(session_id, None)
-            self._ledger.forget(session_id)
         return True
 
     def drop_session(self, session_id: str | None) -> None:

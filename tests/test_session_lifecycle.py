@@ -164,6 +164,29 @@ def test_a_session_is_discarded_only_when_nothing_is_left() -> None:
     assert cycle.mark_turn_completed("s0") == 1
 
 
+class TurnEndsMeanwhile(DictLedger):
+    """A turn completes right after the first look for uncommitted work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_ended = False
+
+    def has_uncommitted(self, session_id: str) -> bool:
+        found = super().has_uncommitted(session_id)
+        if not self.has_ended:
+            self.has_ended = True
+            self.mark(session_id, StubAgent())
+        return found
+
+
+def test_a_turn_that_completes_while_its_session_is_discarded_is_kept() -> None:
+    ledger = TurnEndsMeanwhile()
+    own = SessionLifecycle(ledger)
+    own.discard_session(S)
+    own.has_uncommitted_work(S)
+    assert ledger.waiting() == [S]
+
+
 def test_a_boundary_passes_over_an_owner_that_fails_and_commits_the_others() -> None:
     failing, other = StubAgent(RuntimeError(), RuntimeError()), StubAgent()
     cycle = SessionLifecycle(DictLedger())
