@@ -15,6 +15,8 @@ from api.errors import TalariaError, Unavailable
 log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 5.0
+# What waits longer waits for good: a flag refuses some longer times, and those without an end.
+LONGEST_WAIT_S = 1e6
 
 
 def new_lock() -> threading.Lock:

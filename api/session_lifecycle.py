@@ -11,7 +11,7 @@ from typing import Any
 
 from api.clock import Clock
 from api.commit_ledger import DictLedger, Ledger, Sealed
-from api.concurrency import Crew, Workers, new_flag, new_lock
+from api.concurrency import LONGEST_WAIT_S, Crew, Workers, new_flag, new_lock
 from api.errors import TalariaError
 
 log = logging.getLogger(__name__)
@@ -161,7 +161,7 @@ class SessionLifecycle:
             return self._agents.get(session_id)
 
     def _left_s(self, end: float) -> float:
-        return max(0.0, end - self._clock.monotonic())
+        return max(0.0, min(end - self._clock.monotonic(), LONGEST_WAIT_S))
 
     def _commit(
         self, session_id: str | None, agent: Any, wait: bool, timeout: float | None, *, takes_all: bool

@@ -164,6 +164,28 @@ def test_a_session_is_discarded_only_when_nothing_is_left() -> None:
     assert cycle.mark_turn_completed("s0") == 1
 
 
+def test_one_may_wait_for_as_long_as_it_takes() -> None:
+    gate = threading.Event()
+    agent = StubAgent(gate)
+    lifecycle.mark_turn_completed(S, agent=agent)
+    first = threading.Thread(target=lambda: lifecycle.commit_session_memory(S))
+    first.start()
+    assert agent.begun.wait(20)
+    lifecycle.mark_turn_completed(S, agent=agent)
+    answers: list[bool] = []
+    waiting = threading.Thread(
+        target=lambda: answers.append(lifecycle.commit_session_memory(S, wait=True, timeout=float("inf")))
+    )
+    waiting.start()
+    waiting.join(0.05)
+    gate.set()
+    waiting.join(20)
+    first.join(20)
+    assert answers == [True]
+    lifecycle.drain_all_on_shutdown(float("inf"))
+    assert agent.calls == 2
+
+
 class TurnEndsMeanwhile(DictLedger):
     """A turn completes right after the first look for uncommitted work."""
 
