@@ -229,10 +229,11 @@ class Crew:
         late = self._monotonic() - self._patience_s
         return len(self._since) == self._size and all(since <= late for since in self._since.values())
 
-    def submit(self, work: Callable[[], object]) -> bool:
+    def submit(self, work: Callable[[], object], waiting_limit: int | None = None) -> bool:
         """Do `work` soon; False where all threads hang, too much waits, or no thread can be had."""
+        limit = self._waiting_limit if waiting_limit is None else waiting_limit
         with self._lock:
-            if self._is_stuck() or len(self._waiting) >= self._waiting_limit:
+            if self._is_stuck() or len(self._waiting) >= limit:
                 return False
             self._waiting.append(work)
             if len(self._since) == self._size:

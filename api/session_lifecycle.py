@@ -54,7 +54,7 @@ class SessionLifecycle:
         self._clock = clock or Clock()
         self._limit_s = limit_s
         monotonic, threads = self._clock.monotonic, workers or Workers()
-        self._crew = Crew(threads, "memory commit", COMMIT_THREADS, limit_s, monotonic, WAITING_LIMIT)
+        self._crew = Crew(threads, "memory commit", COMMIT_THREADS, limit_s, monotonic)
         self._lock = new_lock()
         self._agents: dict[str, Any] = {}
         self._flights: dict[str, _Flight] = {}
@@ -148,7 +148,9 @@ class SessionLifecycle:
     def _drain_once(self, end: float) -> bool:
         """One pass over all sessions; whether memory has taken anything."""
         before = self._committed
-        flights = [self._join(name, None, takes_all=True)[0] for name in self._ledger.waiting()]
+        names = list(self._ledger.waiting())
+        # All of them may wait: behind those that fail or hang others would get no try at all.
+        flights = [self._join(name, None, True, len(names))[0] for name in names]
         for flight in flights:
             if flight:
                 flight.ended.wait(self._left_s(end))
@@ -179,7 +181,9 @@ class SessionLifecycle:
         flight.ended.wait(min(self._limit_s, self._left_s(end)))
         return flight.committed > 0
 
-    def _join(self, session_id: str, agent: Any, takes_all: bool) -> tuple[_Flight | None, bool]:
+    def _join(
+        self, session_id: str, agent: Any, takes_all: bool, waiting_limit: int = WAITING_LIMIT
+    ) -> tuple[_Flight | None, bool]:
         """Begin a commit, or find the one that is under way; whether it is ours. None: none can be begun.
 
         One that is under way and is asked for all goes on until nothing is left.
@@ -191,7 +195,7 @@ class SessionLifecycle:
                 under_way.is_asked_again |= takes_all
                 return under_way, False
             self._flights[session_id] = flight
-        if self._crew.submit(lambda: self._fly(flight)):
+        if self._crew.submit(lambda: self._fly(flight), waiting_limit):
             return flight, True
         self._end(flight)
         return None, False

@@ -228,6 +228,37 @@ def test_a_drain_commits_everything_and_gives_up_on_what_fails() -> None:
     assert not any(lifecycle.has_uncommitted_work(f"s{number}") for number in range(100))
 
 
+class OpensWhenListed(DictLedger):
+    """Opens a gate as soon as every session with work was named."""
+
+    def __init__(self, gate: threading.Event) -> None:
+        super().__init__()
+        self.gate = gate
+
+    def waiting(self) -> Iterator[str]:  # type: ignore[override]
+        yield from super().waiting()
+        self.gate.set()
+
+
+def test_a_drain_tries_every_session_behind_many_that_fail() -> None:
+    gate = threading.Event()
+    ledger = OpensWhenListed(gate)
+    own = SessionLifecycle(ledger)
+
+    class Failing(StubAgent):
+        def commit_memory_session(self) -> None:
+            assert gate.wait(20)
+            raise RuntimeError("down")
+
+    good = StubAgent()
+    for place in range(60):
+        own.mark_turn_completed(f"bad {place}", agent=Failing())
+    for place in range(10):
+        own.mark_turn_completed(f"good {place}", agent=good)
+    own.drain_all_on_shutdown(20)
+    assert good.calls == 10
+
+
 def test_a_drain_ends_at_its_deadline() -> None:
     gate = threading.Event()
     hanging = StubAgent(gate)
