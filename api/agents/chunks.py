@@ -72,8 +72,8 @@ class Reply:
         if self._usage is not None:
             yield self._usage
 
-    def tool_calls(self) -> Sequence[ToolCall]:
-        return self._tool_calls.finish()
+    def tool_calls(self, taken: set[str] | None = None) -> Sequence[ToolCall]:
+        return self._tool_calls.finish(taken)
 
     def notices(self) -> Iterator[Event]:
         """What the user must know about a reply that ended for a reason of its own."""

@@ -85,9 +85,11 @@ class OpenAIAgent:
         tools: Sequence[Tool],
     ) -> Iterator[Event]:
         """One answer, and a further one to the results of the tools that it called, while it calls any."""
+        # Some models name the calls of every answer alike.
+        taken: set[str] = set()
         for _ in range(ROUNDS_LIMIT):
             reply = yield from self._bounded_tries(connection, body, line, stop)
-            calls = reply.tool_calls()
+            calls = reply.tool_calls(taken)
             if stop.requested or not calls:
                 return
             results = yield from called(reply.text, calls, tools)

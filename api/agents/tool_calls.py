@@ -80,9 +80,9 @@ class ToolCallAssembler:
             if isinstance(entry, dict):
                 self._add(_piece(entry))
 
-    def finish(self) -> Sequence[ToolCall]:
-        """The calls in the order they began, each with an id of its own."""
-        taken: set[str] = set()
+    def finish(self, taken: set[str] | None = None) -> Sequence[ToolCall]:
+        """The calls in the order they began, each with an id that is not in `taken`, where it is added."""
+        taken = set() if taken is None else taken
         return [_whole(call, taken) for call in self._calls if call.name or call.has_begun]
 
     def _add(self, piece: _Piece) -> None:
@@ -152,12 +152,17 @@ def _piece(entry: dict[str, Any]) -> _Piece:
 
 
 def _whole(call: _Call, taken: set[str]) -> ToolCall:
-    number = len(taken) + 1
-    call_id = call.id or f"call_{number}"
-    while call_id in taken:
-        call_id = f"{call_id}_{number}"
-    taken.add(call_id)
+    call_id = free_name(call.id or f"call_{len(taken) + 1}", taken)
     return ToolCall(call_id, call.name, _arguments(call))
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """`name`, or one made from it that is not in `taken`, where it is added."""
+    number = len(taken) + 1
+    while name in taken:
+        name = f"{name}_{number}"
+    taken.add(name)
+    return name
 
 
 def _arguments(call: _Call) -> Any:

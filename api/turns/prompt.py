@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from api.agents.tool_calls import free_name
 from api.clock import day_of
 from api.memory.base import Fact
 from api.sessions.content import text_of
@@ -102,16 +103,26 @@ def _part(part: Any) -> dict[str, Any] | None:
 
 
 def _with_all_results(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each tool call directly followed by its result; a missing one says so, a stray one is left out."""
-    results = {m["tool_call_id"]: m for m in messages if m["role"] == "tool"}
-    complete = []
+    """Each tool call directly followed by its result; a missing one says so, a stray one is left out.
+
+    Some models name the calls of every answer alike: a result belongs to the last call of its name before
+    it, and each call is sent under a name of its own.
+    """
+    complete: list[dict[str, Any]] = []
+    waiting: dict[str, list[dict[str, Any]]] = {}
+    taken: set[str] = set()
     for message in messages:
         if message["role"] == "tool":
+            if results := waiting.get(message["tool_call_id"]):
+                results.pop(0)["content"] = message["content"]
             continue
-        complete.append(message)
-        for call in message.get("tool_calls", ()):
-            missing = {"role": "tool", "tool_call_id": call["id"], "content": INTERRUPTED_TOOL}
-            complete.append(results.get(call["id"], missing))
+        calls = message.get("tool_calls", ())
+        own = [call | {"id": free_name(call["id"], taken)} for call in calls]
+        missing = [{"role": "tool", "tool_call_id": call["id"], "content": INTERRUPTED_TOOL} for call in own]
+        waiting |= {call["id"]: [] for call in calls}
+        for call, result in zip(calls, missing, strict=True):
+            waiting[call["id"]].append(result)
+        complete += [message | {"tool_calls": own} if own else message, *missing]
     return complete
 
 

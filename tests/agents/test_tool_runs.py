@@ -50,6 +50,13 @@ SHAPES = {
 }
 
 
+def test_calls_of_two_answers_that_are_named_alike_are_two_calls(ask: Any, server: FakeOpenAI) -> None:
+    server.enqueue(calls(call(0, "c1", A)), calls(call(0, "c1", B)), text_reply(["Both are read."]))
+    outcome = ask(tools=(read_tool([]),))
+    done = {done["tid"]: done["result"] for done in outcome.of("tool_complete")}
+    assert list(done.values()) == ["contents of a", "contents of b"]
+
+
 @pytest.mark.parametrize("entries", SHAPES.values(), ids=SHAPES)
 def test_each_call_has_its_result_and_the_model_goes_on(
     ask: Any, server: FakeOpenAI, entries: list[dict[str, Any]]

@@ -39,6 +39,21 @@ def assert_calls_have_results(messages: list[dict[str, object]]) -> None:
     assert not waiting
 
 
+def test_calls_that_are_named_alike_keep_their_own_results() -> None:
+    session = Session("s1")
+    for turn, results in (("t1", ["r1", "r2"]), ("t2", []), ("t3", ["r3"])):
+        session.append("user", turn, 1.0)
+        names = [call("c1") for _ in results or [None]]
+        session.append("assistant", "", 1.0, turn, {"tool_calls": names})
+        for result in results:
+            session.append("tool", result, 1.0, turn, {"tool_call_id": "c1"})
+    messages = request_messages(session)
+    assert_calls_have_results(messages)
+    results = [message for message in messages if message["role"] == "tool"]
+    assert [message["content"] for message in results] == ["r1", "r2", "(interrupted)", "r3"]
+    assert len({message["tool_call_id"] for message in results}) == 4
+
+
 @pytest.mark.parametrize(("undos", "count"), [(0, 10), (1, 7), (2, 2)])
 def test_undo_across_tool_messages_leaves_a_whole_request(undos: int, count: int) -> None:
     session = with_tools()
