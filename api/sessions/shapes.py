@@ -88,7 +88,9 @@ _BATCH = _fits(
     }
 )
 _BATCHES = _list_of(lambda batch: _BATCH(batch) and batch.keys() >= _BATCH_NEEDS)
-_MEMORY = _fits({"batches": _BATCHES, "generation": _INT, "last_commit_at": _TIME, "last_error": _TEXT})
+# Turns are counted on from there.
+_GENERATION = or_none(lambda value: is_int(value) and abs(value) < INT_LIMIT // 2)
+_MEMORY = _fits({"batches": _BATCHES, "generation": _GENERATION, "last_commit_at": _TIME, "last_error": _TEXT})
 _NAMES = ("agent", "endpoint", "model", "profile", "workspace", "cwd", "personality", "project")
 _TEXTS = ("end_reason", "system_prompt", "external_session_id")
 
@@ -116,7 +118,9 @@ TURN: Mapping[str, Shape] = {
     "usage": or_none(_USAGE),
     "error": or_none(_ERROR),
     "recalled": is_list,
-    "generation": _INT,
+    "generation": _GENERATION,
+    "adopted": or_none(_list_of(is_int)),
+    "told_in": _TEXT,
     **dict.fromkeys(("agent", "model", "client_id", "owner", "memory"), _TEXT),
 }
 QUEUE_ITEM: Mapping[str, Shape] = {

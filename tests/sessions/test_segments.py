@@ -1,5 +1,7 @@
 """What memory was told and should know, as views of the turns of a session."""
 
+import json
+
 import pytest
 
 from api.sessions import codec, segments, tree
@@ -149,7 +151,7 @@ def test_the_outlook_says_how_much_waits_and_when_it_is_tried_again() -> None:
 @pytest.mark.parametrize(
     "memory",
     [
-        {"batches": {}}, {"generation": "1"}, {"last_commit_at": "now"}, {"batches": [1]}, {"batches": [{}]},
+        {"batches": {}}, {"generation": "1"}, {"generation": 2**53}, {"last_commit_at": "now"}, {"batches": [1]}, {"batches": [{}]},
         {"batches": [{"id": "b", "turns": ["t1"]}]},
         {"batches": [{"id": "b", "turns": [1], "owner": "o"}]},
         {"batches": [{"id": "b", "turns": [], "owner": "o", "attempts": "x"}]}, [],
@@ -160,3 +162,14 @@ def test_a_file_with_odd_batches_is_damaged(memory: object) -> None:
     session.memory = memory  # type: ignore[assignment]
     with pytest.raises(codec.Damaged):
         codec.decode(codec.encode(session))
+
+
+@pytest.mark.parametrize(
+    "odd", [{"adopted": 1}, {"adopted": ["1"]}, {"adopted": [None]}, {"told_in": 5}, {"generation": 2**53}]
+)
+def test_a_file_with_an_odd_turn_is_damaged(odd: dict[str, object]) -> None:
+    session = talked(1)
+    plain = codec.session_to_json(session)
+    plain["turns"][0] |= odd
+    with pytest.raises(codec.Damaged):
+        codec.decode(json.dumps(plain).encode())
