@@ -124,6 +124,10 @@ class SessionMemory:
         """What the model of a session may call."""
         return self.provider.tools() if self.is_on and not session.memory_off else ()
 
+    def check_on(self, session_id: str) -> None:
+        """Raises `InvalidRequest` where memory is off by now, `NotFound` where the chat is gone."""
+        self._require_on(self._store.load(session_id))
+
     # Boundaries.
 
     def boundary(self, session_id: str | None) -> None:

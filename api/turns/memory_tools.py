@@ -15,6 +15,7 @@ class MemoryTools:
     """What memory offers, and what the model has kept by it in this turn."""
 
     def __init__(self, memory: SessionMemory, session: Session, turn_id: str) -> None:
+        self._check_on = partial(memory.check_on, session.session_id)
         typed = [message for message in session.line() if message.is_typed]
         source = Source(session.session_id, turn_id, typed[-1].id if typed else None)
         self._asked = Asked(source, "\n".join(text_of(message.content) for message in typed))
@@ -25,6 +26,8 @@ class MemoryTools:
         )
 
     def _run(self, tool: MemoryTool, arguments: Any) -> str:
+        # It may have been switched off since the turn began.
+        self._check_on()
         did = tool.run(self._asked, arguments)
         self._written += did.written
         return did.text

@@ -9,7 +9,7 @@ import pytest
 
 from api.services import shipped_agents
 from tests.conftest import wait_until
-from tests.fake_openai import DONE, FakeOpenAI, Reply, chunk, text_reply
+from tests.fake_openai import DONE, FakeOpenAI, Reply, chunk, text_reply, with_gate_before
 from tests.web.live_server import Client, LiveServer, live_server
 
 TEA = "I prefer green tea over coffee."
@@ -148,6 +148,21 @@ def test_the_model_keeps_what_the_user_says_and_suggests_what_others_say(
     assert client.post("/api/memory/refuse", {"id": suggested}).json["fact"]["state"] == "deleted"
     client.post("/api/session/undo", {"session_id": session_id, "count": 2})
     wait_until(lambda: [fact["state"] for fact in facts(client)] == ["withdrawn"], "the withdrawal")
+
+
+def test_memory_that_is_switched_off_during_a_turn_keeps_nothing_more(
+    live: LiveServer, fake: FakeOpenAI
+) -> None:
+    client = live.client
+    session_id = client.new_session()
+    fake.enqueue(with_gate_before(remember("The user lives in Oslo."), "call"), text_reply(["Noted."]))
+    stream_id = client.send(session_id, "I live in Oslo.").json["stream_id"]
+    assert fake.reached("call").wait(20)
+    assert client.post("/api/command", {"session_id": session_id, "text": "/memory off"}).status == 200
+    fake.gate("call").set()
+    client.events(stream_id)
+    assert facts(client) == []
+    assert "Memory is off in this chat" in client.session(session_id)["messages"][2]["content"]
 
 
 def test_facts_are_entered_corrected_deleted_and_brought_back(live: LiveServer) -> None:
