@@ -90,7 +90,9 @@ _BATCH = _fits(
 _BATCHES = _list_of(lambda batch: _BATCH(batch) and batch.keys() >= _BATCH_NEEDS)
 # Turns are counted on from there.
 _GENERATION = or_none(lambda value: is_int(value) and abs(value) < INT_LIMIT // 2)
-_MEMORY = _fits({"batches": _BATCHES, "generation": _GENERATION, "last_commit_at": _TIME, "last_error": _TEXT})
+_MEMORY = _fits(
+    {"batches": _BATCHES, "generation": _GENERATION, "last_commit_at": _TIME, "last_error": _TEXT}
+)
 _NAMES = ("agent", "endpoint", "model", "profile", "workspace", "cwd", "personality", "project")
 _TEXTS = ("end_reason", "system_prompt", "external_session_id")
 

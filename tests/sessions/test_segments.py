@@ -151,7 +151,8 @@ def test_the_outlook_says_how_much_waits_and_when_it_is_tried_again() -> None:
 @pytest.mark.parametrize(
     "memory",
     [
-        {"batches": {}}, {"generation": "1"}, {"generation": 2**53}, {"last_commit_at": "now"}, {"batches": [1]}, {"batches": [{}]},
+        {"batches": {}}, {"generation": "1"}, {"generation": 2**53}, {"last_commit_at": "now"},
+        {"batches": [1]}, {"batches": [{}]},
         {"batches": [{"id": "b", "turns": ["t1"]}]},
         {"batches": [{"id": "b", "turns": [1], "owner": "o"}]},
         {"batches": [{"id": "b", "turns": [], "owner": "o", "attempts": "x"}]}, [],
