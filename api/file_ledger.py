@@ -86,9 +86,11 @@ class FileLedger:
     def note_told(self, session_id: str, batch: Sealed, result: Any) -> None:
         try:
             with self._store.edit(session_id) as session:
-                segments.note_told(session, batch.id, self._clock.now())
+                is_wanted = segments.note_told(session, batch.id, self._clock.now())
         except NotFound:
-            # Deleted during its commit: nothing of that batch stays.
+            is_wanted = False
+        if not is_wanted:
+            # Deleted or given up during its commit: nothing of that batch stays.
             self._provider.on_turns_undone(session_id, batch.turns)
             return
         for message in erased_in(session, batch.turns):

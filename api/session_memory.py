@@ -275,9 +275,14 @@ class SessionMemory:
     # Inside.
 
     def owner(self, session: Session) -> str:
-        """Whose work the next turn of a session is: `<agent>/<endpoint or profile>`."""
-        name = session.agent or self._pool.default
-        return f"{name}/{session.endpoint or session.profile or 'default'}"
+        """Whose work the next turn of a session is: `<agent>/<endpoint or profile>`.
+
+        An endpoint is named also where the chat has chosen none: what was said to one must not be told to
+        another that becomes the default later. Raises `InvalidRequest` for an agent that is not there.
+        """
+        info = self._pool.get(session.agent).info()
+        place = session.endpoint or next(iter(info.endpoints), None) or session.profile
+        return f"{info.name}/{place or 'default'}"
 
     def _require_on(self, session: Session | None = None) -> None:
         if not self.is_on:
@@ -351,7 +356,7 @@ class SessionMemory:
         if not info.extracts_facts:
             return None
         endpoint = place if place in info.endpoints else None
-        if endpoint is None and place != "default":
+        if endpoint is None and (info.endpoints or place != "default"):
             return partial(_refuse, f"The endpoint {place} that did this work is not there any more.")
         return partial(self._ask, agent, owner, RunRequest(session_id, "memory", (), None, endpoint))
 

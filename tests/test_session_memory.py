@@ -336,6 +336,19 @@ def test_a_dropped_batch_is_given_up(home: Home) -> None:
     assert len(home.memory.commits) == 1 and not home.outlooks()
 
 
+def test_a_batch_that_is_given_up_during_its_commit_leaves_nothing(home: Home) -> None:
+    session_id = home.new()
+    home.say(session_id)
+    gate = threading.Event()
+    home.memory.steps.append(gate)
+    home.house.memory.boundary(session_id)
+    assert home.memory.begun.wait(20)
+    home.house.memory.drop_batch(session_id, f"{session_id}:1-1")
+    gate.set()
+    wait_until(lambda: home.memory.stored and not home.memory.holds, "the withdrawal")
+    assert home.told(session_id) == [None]
+
+
 def test_the_drain_commits_everything_once(home: Home) -> None:
     sessions = [home.new() for _ in range(10)]
     for session_id in sessions:

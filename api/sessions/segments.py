@@ -195,14 +195,16 @@ def seal(session: Session, passed: frozenset[str] = frozenset()) -> Batch | None
     return None
 
 
-def note_told(session: Session, batch_id: str, now: float) -> None:
-    """Memory has taken a batch: its turns say so. Nothing where the batch is not there any more."""
+def note_told(session: Session, batch_id: str, now: float) -> bool:
+    """Memory has taken a batch: its turns say so. False where the batch was given up meanwhile."""
     for batch in batches(session):
         if batch.id == batch_id:
             _change(session, batch.turns, lambda turn: replace(turn, memory=batch_id))
             _write(session, [entry for entry in batches(session) if entry.id != batch_id])
             session.memory["last_commit_at"] = now
             session.memory["last_error"] = None
+            return True
+    return False
 
 
 def note_failed(session: Session, batch_id: str, error: str, now: float) -> None:

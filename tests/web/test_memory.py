@@ -281,3 +281,26 @@ def test_a_temporary_chat_leaves_nothing(tmp_path: Path, fake: FakeOpenAI) -> No
         assert live.client.session(normal)["message_count"] == 2
     files = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
     assert not [path.name for path in files if b"zebra" in path.read_bytes()]
+
+
+def test_what_was_said_to_one_endpoint_is_told_to_no_other(tmp_path: Path, fake: FakeOpenAI) -> None:
+    with FakeOpenAI() as other, live_server(tmp_path / "state", shipped_agents) as live:
+        client = live.client
+        saved = [
+            client.post("/api/endpoints/save", {"name": name, "base_url": server.base_url, "model": "m"})
+            for name, server in (("one", fake), ("two", other))
+        ]
+        first, second = [answer.json["endpoint"]["id"] for answer in saved]
+        client.post("/api/default-model", {"agent": "openai", "endpoint": first})
+        session_id = client.new_session()
+        say(client, session_id, TEA)
+        assert len(fake.requests) == 1
+        client.post("/api/default-model", {"agent": "openai", "endpoint": second})
+        commit(live, session_id)
+        assert (len(fake.memory_requests), other.memory_requests) == (1, [])
+        say(client, session_id, "I live in a small town.")
+        assert client.post("/api/endpoints/delete", {"id": second}).status == 200
+        client.post("/api/memory/commit", {"session_id": session_id})
+        wait_until(lambda: status(live)["uncommitted"][0]["last_error"], "the reason")
+        assert second in status(live)["uncommitted"][0]["last_error"]
+        assert (len(fake.memory_requests), other.memory_requests) == (1, [])
