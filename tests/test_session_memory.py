@@ -264,6 +264,24 @@ def test_copies_teach_nothing_unless_asked(home: Home) -> None:
     assert home.memory.commits[0].session_id == twin.session_id
 
 
+def test_a_copy_of_an_undone_turn_is_told_when_asked(home: Home) -> None:
+    session_id = home.new()
+    home.say(session_id)
+    with home.house.store.edit(session_id) as session:
+        session.update_turn("t1", extra={segments.REMEMBERED: True})
+    home.boundary(session_id)
+    home.ops.undo(session_id)
+    home.settle()
+    twin = home.maker.duplicate(session_id).session_id
+    home.ops.redo(twin)
+    home.ops.undo(twin)
+    home.settle()
+    home.ops.redo(twin)
+    home.settle()
+    assert home.house.memory.learn(twin) == 1
+    wait_until(lambda: home.told(twin) == [f"{twin}:1-1"], "the lesson")
+
+
 def test_an_imported_chat_teaches_when_asked_and_follows_its_line(home: Home) -> None:
     rows = [
         {"role": "user", "content": "I prefer tea"}, {"role": "assistant", "content": "Noted"},

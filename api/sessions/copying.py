@@ -7,6 +7,7 @@ from typing import Any
 
 from api.errors import InvalidRequest
 from api.sessions.model import COPIED, Message, Session
+from api.sessions.segments import OF_MEMORY
 
 _KEPT = (
     *("agent", "endpoint", "model", "profile", "workspace", "cwd", "personality", "system_prompt"),
@@ -97,4 +98,5 @@ def _copy_turns(source: Session, twin: Session, new_ids: Mapping[int, int]) -> N
     for turn in source.turns:
         user = None if turn.user is None else new_ids.get(turn.user)
         if turn.id in kept and turn.id != running and (turn.user is None) == (user is None):
-            twin.turns.append(replace(turn, user=user, extra={**turn.extra, COPIED: True}, **nothing))  # type: ignore[arg-type]
+            extra = {name: value for name, value in turn.extra.items() if name not in OF_MEMORY}
+            twin.turns.append(replace(turn, user=user, extra={**extra, COPIED: True}, **nothing))  # type: ignore[arg-type]

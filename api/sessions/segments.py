@@ -16,6 +16,8 @@ RETRY_S, LONGEST_RETRY_S = 30.0, 3600.0
 REMEMBERED = "remembered"
 # A withdrawn turn keeps the batch that memory was told it in, for the day when it comes back.
 _TOLD_IN = "told_in"
+# What a turn says of its place in memory beside its fields.
+OF_MEMORY = (REMEMBERED, _TOLD_IN)
 _OUTSIDE = (SUMMARY, NOTICE)
 # Set on a turn that was made for messages which came without one: their ids.
 _ADOPTED = "adopted"
