@@ -1,11 +1,12 @@
 """Where the turns stand that a lifecycle commits to memory; here for programs that keep no session files."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
 from api.concurrency import new_lock
+from api.memory.base import MemoryFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +23,26 @@ class Sealed:
 
 
 class Ledger(Protocol):
-    """Where the turns of sessions stand that count, and what memory was told of them."""
+    """Where the turns of sessions stand that count, whose work they are, and what memory was told of them."""
 
-    def mark(self, session_id: str, owner: Any) -> int:
-        """Count one more completed turn of `owner`; its generation."""
+    def register(self, session_id: str, agent: Any) -> None:
+        """Let `agent` own the turns that complete from now on. Raises `InvalidRequest` where it cannot."""
+
+    def unregister(self, session_id: str) -> None:
+        """Let no agent own the turns to come; those that are counted keep theirs."""
+
+    def with_agents(self) -> Collection[str]:
+        """The sessions that have an agent."""
+
+    def count(self, session_id: str, agent: Any) -> int:
+        """Count a completed turn of `agent`, by default of the registered one; its generation."""
 
     def has_uncommitted(self, session_id: str) -> bool: ...
 
-    def seal(self, session_id: str, fallback: Any, passed: Iterable[Hashable]) -> Sealed | None:
+    def seal(self, session_id: str, agent: Any, passed: Iterable[Hashable]) -> Sealed | None:
         """The oldest work that memory was not told, `passed` owners left out; None where there is none.
 
-        Work without an owner becomes that of `fallback`.
+        Work without an owner becomes that of `agent`, by default of the registered one.
         """
 
     def note_told(self, session_id: str, batch: Sealed, result: Any) -> None: ...
@@ -71,10 +81,24 @@ class DictLedger:
 
     def __init__(self) -> None:
         self._lock = new_lock()
+        self._agents: dict[str, Any] = {}
         self._sessions: dict[str, _Counted] = {}
 
-    def mark(self, session_id: str, owner: Any) -> int:
+    def register(self, session_id: str, agent: Any) -> None:
         with self._lock:
+            self._agents[session_id] = agent
+
+    def unregister(self, session_id: str) -> None:
+        with self._lock:
+            self._agents.pop(session_id, None)
+
+    def with_agents(self) -> list[str]:
+        with self._lock:
+            return list(self._agents)
+
+    def count(self, session_id: str, agent: Any) -> int:
+        with self._lock:
+            owner = self._agents.get(session_id) if agent is None else agent
             counted = self._sessions.setdefault(session_id, _Counted())
             counted.generation += 1
             last = counted.segments[-1] if counted.segments else None
@@ -89,24 +113,29 @@ class DictLedger:
             counted = self._sessions.get(session_id)
             return bool(counted and counted.segments)
 
-    def seal(self, session_id: str, fallback: Any, passed: Iterable[Hashable]) -> Sealed | None:
+    def seal(self, session_id: str, agent: Any, passed: Iterable[Hashable]) -> Sealed | None:
         skipped = set(passed)
         with self._lock:
+            fallback = self._agents.get(session_id) if agent is None else agent
             counted = self._sessions.get(session_id)
             for segment in counted.segments if counted else ():
                 owner = fallback if segment.owner is None else segment.owner
-                if owner is not None and id(owner) not in skipped:
-                    segment.owner, segment.is_sealed = owner, True
-                    # Agents need not be hashable: an identity tells them apart.
-                    name = _name(session_id, segment)
-                    return Sealed(name, id(owner), partial(_commit, owner))
+                # Agents need not be hashable: an identity tells them apart.
+                if id(owner) not in skipped:
+                    segment.owner, segment.is_sealed = owner, owner is not None
+                    return Sealed(_name(session_id, segment), id(owner), partial(_commit, owner))
         return None
 
     def note_told(self, session_id: str, batch: Sealed, result: Any) -> None:
         with self._lock:
             counted = self._sessions.get(session_id)
             if counted:
-                counted.segments = [s for s in counted.segments if batch.id != _name(session_id, s)]
+                # A session of the same name may have begun anew during the commit: its turns are not sealed.
+                counted.segments = [
+                    segment
+                    for segment in counted.segments
+                    if not (segment.is_sealed and batch.id == _name(session_id, segment))
+                ]
 
     def note_failed(self, session_id: str, batch: Sealed, error: BaseException) -> None:
         """A sealed segment stays as it is."""
@@ -120,12 +149,16 @@ class DictLedger:
             counted = self._sessions.get(session_id)
             if counted and counted.segments:
                 return False
-            self._sessions.pop(session_id, None)
+            self._drop(session_id)
             return True
 
     def forget(self, session_id: str) -> None:
         with self._lock:
-            self._sessions.pop(session_id, None)
+            self._drop(session_id)
+
+    def _drop(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)
+        self._agents.pop(session_id, None)
 
 
 def _name(session_id: str, segment: _Segment) -> str:
@@ -133,4 +166,6 @@ def _name(session_id: str, segment: _Segment) -> str:
 
 
 def _commit(agent: Any) -> None:
+    if agent is None:
+        raise MemoryFailed("No agent is registered that could commit this work.")
     agent.commit_memory_session()

@@ -1,14 +1,14 @@
 """The turns of session files: a batch is sealed in its file before memory hears of it."""
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from api.agents.session_agents import SessionAgents
 from api.clock import Clock
 from api.commit_ledger import Sealed
-from api.errors import NotFound, TalariaError
+from api.errors import InvalidRequest, NotFound, TalariaError
 from api.memory.base import CommitResult, Entry, MemoryProvider
 from api.sessions import segments
 from api.sessions.catalog import Catalog
@@ -46,18 +46,37 @@ class FileLedger:
         # Sessions whose boundary came while a turn ran there.
         self.held_up: set[str] = set()
 
-    def mark(self, session_id: str, owner: Any) -> int:
+    def register(self, session_id: str, agent: Any) -> None:
+        """Raises `InvalidRequest`: the file names the owner of each turn."""
+        raise InvalidRequest(
+            f"No agent can be registered for {session_id} from outside: "
+            "in a server the turns are the work of the agents that it runs itself."
+        )
+
+    def unregister(self, session_id: str) -> None:
+        """The agent that runs in a session stays: it was not registered here."""
+
+    def with_agents(self) -> Collection[str]:
+        return self._agents.sessions()
+
+    def count(self, session_id: str, agent: Any) -> int:
         """The generation of the newest turn: the edit that settles a turn has counted it."""
         return segments.generation(self._store.load(session_id))
 
     def has_uncommitted(self, session_id: str) -> bool:
+        """True also for a file that cannot be read: nobody knows what is left there."""
         try:
             return segments.outlook(self._store.load(session_id)).turns > 0
-        except TalariaError:
+        except NotFound:
             return False
+        except TalariaError:
+            return True
 
-    def seal(self, session_id: str, fallback: Any, passed: Iterable[Hashable]) -> Sealed | None:
-        """The next batch, sealed in the file. None also while a turn runs and while memory is off."""
+    def seal(self, session_id: str, agent: Any, passed: Iterable[Hashable]) -> Sealed | None:
+        """The next batch, sealed in the file. None also while a turn runs and while memory is off.
+
+        All work has an owner here: `agent` serves none of it.
+        """
         try:
             with self._store.edit(session_id) as session:
                 if session.active_turn:

@@ -28,7 +28,7 @@ class _Flight:
     """The one commit that is under way in a session."""
 
     session_id: str
-    fallback: Any
+    agent: Any
     takes_all: bool
     is_asked_again: bool = False
     committed: int = 0
@@ -56,7 +56,6 @@ class SessionLifecycle:
         monotonic, threads = self._clock.monotonic, workers or Workers()
         self._crew = Crew(threads, "memory commit", COMMIT_THREADS, limit_s, monotonic)
         self._lock = new_lock()
-        self._agents: dict[str, Any] = {}
         self._flights: dict[str, _Flight] = {}
         self._committed = 0
 
@@ -69,7 +68,7 @@ class SessionLifecycle:
     def size(self) -> int:
         """How many sessions it holds something of in memory."""
         with self._lock:
-            return len(self._agents.keys() | self._flights.keys())
+            return len(self._flights.keys() | set(self._ledger.with_agents()))
 
     @property
     def has_flights(self) -> bool:
@@ -78,21 +77,24 @@ class SessionLifecycle:
             return bool(self._flights)
 
     def register_agent(self, session_id: str | None, agent: Any) -> None:
-        """Let `agent` own the turns that complete from now on."""
+        """Let `agent` own the turns that complete from now on.
+
+        Raises `InvalidRequest` in a server: there the turns are the work of the agents that it runs itself.
+        """
         if session_id:
-            with self._lock:
-                self._agents[session_id] = agent
+            self._ledger.register(session_id, agent)
 
     def unregister_agent(self, session_id: str | None) -> None:
         """Let no agent own the turns to come; those that are counted keep theirs."""
-        with self._lock:
-            self._agents.pop(session_id or "", None)
+        if session_id:
+            self._ledger.unregister(session_id)
 
     def mark_turn_completed(self, session_id: str | None, *, agent: Any = None) -> int:
-        """Count a completed turn of `agent`, by default of the registered one; its generation, from 1."""
-        if not session_id:
-            return 0
-        return self._ledger.mark(session_id, self._agent(session_id, agent))
+        """Count a completed turn of `agent`, by default of the registered one; its generation, from 1.
+
+        In a server the edit that stores a turn has counted it: the answer is the generation of the newest.
+        """
+        return self._ledger.count(session_id, agent) if session_id else 0
 
     def has_uncommitted_work(self, session_id: str | None) -> bool:
         """Whether memory was not told of some completed turn."""
@@ -128,15 +130,11 @@ class SessionLifecycle:
         if not session_id:
             return False
         with self._lock:
-            if session_id in self._flights or not self._ledger.discard(session_id):
-                return False
-            self._agents.pop(session_id, None)
-        return True
+            return session_id not in self._flights and self._ledger.discard(session_id)
 
     def drop_session(self, session_id: str | None) -> None:
         """Forget a deleted session, whatever it had left; a commit under way ends by itself."""
         if session_id:
-            self.unregister_agent(session_id)
             self._ledger.forget(session_id)
 
     def drain_all_on_shutdown(self, deadline: float = 30.0) -> None:
@@ -155,12 +153,6 @@ class SessionLifecycle:
             if flight:
                 flight.ended.wait(self._left_s(end))
         return self._committed > before
-
-    def _agent(self, session_id: str, agent: Any = None) -> Any:
-        if agent is not None:
-            return agent
-        with self._lock:
-            return self._agents.get(session_id)
 
     def _left_s(self, end: float) -> float:
         return max(0.0, min(end - self._clock.monotonic(), LONGEST_WAIT_S))
@@ -188,7 +180,7 @@ class SessionLifecycle:
 
         One that is under way and is asked for all goes on until nothing is left.
         """
-        flight = _Flight(session_id, self._agent(session_id, agent), takes_all)
+        flight = _Flight(session_id, agent, takes_all)
         with self._lock:
             under_way = self._flights.get(session_id)
             if under_way is not None:
@@ -213,7 +205,7 @@ class SessionLifecycle:
             self._end(flight)
 
     def _commit_batches(self, flight: _Flight, passed: set[Hashable]) -> None:
-        while batch := self._ledger.seal(flight.session_id, flight.fallback, passed):
+        while batch := self._ledger.seal(flight.session_id, flight.agent, passed):
             if self._tell(flight.session_id, batch):
                 flight.committed += 1
                 self._committed += 1

@@ -77,10 +77,9 @@ class SessionMemory:
     @contextmanager
     def at_work(self, session: Session) -> Iterator[None]:
         """Keep the agent of a session while a turn runs there; one that leaves for it commits first."""
-        agent, leaving = self.agents.begin(session.session_id, self.owner(session))
+        _, leaving = self.agents.begin(session.session_id, self.owner(session))
         for other in leaving:
             self._let_go(other)
-        self.lifecycle.register_agent(session.session_id, agent)
         try:
             yield
         finally:
@@ -295,7 +294,6 @@ class SessionMemory:
 
     def _let_go(self, agent: SessionAgent) -> None:
         """One commit, then close; what fails waits in the file."""
-        self.lifecycle.unregister_agent(agent.session_id)
         self.boundary(agent.session_id)
         self._calls.submit(agent.close)
 

@@ -197,7 +197,7 @@ class TurnEndsMeanwhile(DictLedger):
         found = super().has_uncommitted(session_id)
         if not self.has_ended:
             self.has_ended = True
-            self.mark(session_id, StubAgent())
+            self.count(session_id, StubAgent())
         return found
 
 
@@ -300,4 +300,33 @@ def test_a_boundary_during_a_commit_takes_what_came_meanwhile() -> None:
     gate.set()
     thread.join(20)
     wait_until(lambda: not cycle.has_uncommitted_work(S), "the boundary")
+    assert agent.calls == 2
+
+
+def test_a_late_commit_of_a_dropped_session_leaves_the_turns_of_the_one_that_took_its_name() -> None:
+    gate = threading.Event()
+    agent = StubAgent(gate)
+    cycle = SessionLifecycle(DictLedger())
+    cycle.mark_turn_completed(S, agent=agent)
+    thread = threading.Thread(target=lambda: cycle.commit_session_memory(S))
+    thread.start()
+    assert agent.begun.wait(20)
+    cycle.drop_session(S)
+    assert cycle.mark_turn_completed(S, agent=agent) == 1
+    gate.set()
+    thread.join(20)
+    assert cycle.has_uncommitted_work(S)
+    assert cycle.commit_session_memory(S)
+    assert agent.calls == 2
+
+
+def test_work_without_an_owner_holds_back_what_came_after_it() -> None:
+    agent = StubAgent()
+    cycle = SessionLifecycle(DictLedger())
+    cycle.mark_turn_completed(S)
+    cycle.mark_turn_completed(S, agent=agent)
+    assert not cycle.commit_session_memory(S)
+    assert agent.calls == 0
+    assert cycle.commit_session_memory(S, agent)
+    assert cycle.commit_session_memory(S)
     assert agent.calls == 2

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from freezegun import freeze_time
 
+from api.errors import InvalidRequest
 from api.memory.base import Fact
 from api.sessions import segments
 from api.turns.begin import Sending
@@ -383,6 +384,26 @@ def test_erased_words_leave_memory(home: Home) -> None:
     home.say(session_id)
     home.ops.erase(session_id, 1)
     assert home.memory.erased == [(session_id, 1)]
+
+
+def test_agents_of_a_server_are_its_own(home: Home) -> None:
+    session_id = home.new()
+    home.say(session_id)
+    cycle = home.house.memory.lifecycle
+    with pytest.raises(InvalidRequest, match="runs itself"):
+        cycle.register_agent(session_id, object())
+    cycle.unregister_agent(session_id)
+    assert cycle.mark_turn_completed(session_id) == 1
+    assert cycle.commit_session_memory(session_id, object())
+    assert home.memory.batches() == [(f"{session_id}:1-1", ("t1",))]
+
+
+def test_what_is_left_in_a_file_that_cannot_be_read_is_not_forgotten(home: Home) -> None:
+    session_id = home.new()
+    home.say(session_id)
+    (home.folder / "sessions" / f"{session_id}.json").write_text("{")
+    assert home.house.memory.lifecycle.has_uncommitted_work(session_id)
+    assert not home.house.memory.lifecycle.discard_session(session_id)
 
 
 def test_status_says_what_waits_and_why(home: Home) -> None:

@@ -73,5 +73,10 @@ class SessionAgents:
         with self._lock:
             return self._agents.pop(session_id, None)
 
+    def sessions(self) -> list[str]:
+        """The sessions that have an agent."""
+        with self._lock:
+            return list(self._agents)
+
     def __len__(self) -> int:
         return len(self._agents)

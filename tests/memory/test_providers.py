@@ -12,7 +12,7 @@ from api.errors import InvalidRequest, NotFound
 from api.memory.base import Asked, Entry, MemoryProvider, Source
 from api.memory.local import LocalMemory
 from api.memory.none import NoMemory
-from api.memory.openviking import Account, OpenVikingMemory
+from api.memory.openviking import Account, OpenVikingMemory, Patience
 from tests.memory.fake_openviking import FakeOpenViking
 
 ENTRIES = [
@@ -31,7 +31,7 @@ def provider(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryP
             made = NoMemory()
         else:
             server = stack.enter_context(FakeOpenViking())
-            made = OpenVikingMemory(Account(server.endpoint), Clock())
+            made = OpenVikingMemory(Account(server.endpoint), Clock(), Patience(30.0, 30.0, 30.0))
         yield made
         made.close()
 
