@@ -98,6 +98,7 @@ class FakeOpenAI:
         self.memory_requests: list[dict[str, Any]] = []
         self.memory_replies: deque[str] = deque()
         self.memory_gate: str | None = None
+        self.takes_schemas = True
         self.models: list[dict[str, Any]] = [{"id": "fake-model", "object": "model"}]
         self.client_left = threading.Event()
         self.connections = 0
@@ -155,6 +156,8 @@ class FakeOpenAI:
         if _begins_with(body, MEMORY):
             with self._lock:
                 self.memory_requests.append(body)
+                if "response_format" in body and not self.takes_schemas:
+                    return json_reply({"error": {"message": "response_format is not supported"}}, 400)
                 words = self.memory_replies.popleft() if self.memory_replies else NO_FACTS
             reply = text_reply([words], DEFAULT_USAGE)
             return with_gate_before(reply, self.memory_gate) if self.memory_gate else reply

@@ -1,6 +1,5 @@
 """The backend for any OpenAI-compatible endpoint."""
 
-import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from api.agents.chunks import Reply
 from api.agents.connections import Connections, connection_class
 from api.agents.endpoint import ADD_ONE, Endpoint, Endpoints, Timeouts, Tries
 from api.agents.provider_errors import BrokenOff, PassingFailure, Silence
+from api.agents.refusals import Refusals
 from api.agents.tool_runs import called, described
 from api.agents.usage import count
 from api.concurrency import new_flag
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 ANY_MODEL = "default"
 ROUNDS_LIMIT = 8
 TOO_MANY_ROUNDS = "The model called tools again and again; the reply ends here."
-_ABOUT_TOOLS = re.compile(r"\btools?\b|function.?call", re.IGNORECASE)
 CONTEXT_FIELDS = ("context_length", "max_model_len", "context_window")
 
 
@@ -44,7 +43,7 @@ class OpenAIAgent:
         self._timeouts = timeouts or Timeouts()
         self._tries = tries or Tries()
         self._connections = Connections(self._timeouts)
-        self._without_tools: set[tuple[str, str]] = set()
+        self._refusals = Refusals()
 
     def prepare(self, is_default: bool) -> None:
         """Load the `openai` library."""
@@ -105,35 +104,24 @@ class OpenAIAgent:
         while True:
             attempt += 1
             reply = Reply(connection.endpoint)
+            sent = self._refusals.without(connection.endpoint.base_url, body)
             try:
-                yield from self._whole_reply(
-                    connection, self._understood(connection, body), line, stop, reply
-                )
+                yield from self._whole_reply(connection, sent, line, stop, reply)
                 return reply
-            except PassingFailure as failure:
-                pause_s = self._tries.pause_after(attempt, failure.retry_after_s)
+            except AgentError as error:
+                pause_s = self._pause_before_another(attempt, connection.endpoint, sent, error)
                 if reply.has_output or pause_s is None:
                     raise
-            except AgentError as error:
-                if reply.has_output or not self._is_without_tools(connection, body, error):
-                    raise
-                pause_s = 0.0
             if _is_stopped_within(pause_s, stop):
                 return reply
 
-    def _understood(self, connection: "Connection", body: dict[str, Any]) -> dict[str, Any]:
-        """The request as this model takes it: some refuse every request that offers tools."""
-        if (connection.endpoint.base_url, body["model"]) not in self._without_tools:
-            return body
-        return {name: value for name, value in body.items() if name != "tools"}
-
-    def _is_without_tools(self, connection: "Connection", body: dict[str, Any], error: AgentError) -> bool:
-        """Whether an error says, for the first time, that this model takes no tools."""
-        model = (connection.endpoint.base_url, body["model"])
-        if "tools" not in body or model in self._without_tools or not _ABOUT_TOOLS.search(error.message):
-            return False
-        self._without_tools.add(model)
-        return True
+    def _pause_before_another(
+        self, attempt: int, endpoint: Endpoint, sent: dict[str, Any], error: AgentError
+    ) -> float | None:
+        """For how many seconds to wait before the next try; None where it would not help."""
+        if isinstance(error, PassingFailure):
+            return self._tries.pause_after(attempt, error.retry_after_s)
+        return 0.0 if self._refusals.note(endpoint.base_url, sent, error) else None
 
     def _whole_reply(
         self, connection: "Connection", body: dict[str, Any], line: "Line", stop: Stop, reply: Reply

@@ -92,7 +92,8 @@ def failure_from(endpoint: Endpoint, said: Any, status: int | None = None) -> Ag
     `status` is that of the HTTP answer, None for a failure told inside a successful one.
     """
     said = _as_object(said)
-    is_passing = status is not None and (status >= 500 or status == 429)
+    # What is not implemented (501) is not there a moment later either.
+    is_passing = status is not None and (status >= 500 or status == 429) and status != 501
     status = status or _status(said)
     kind = _kind(status, f"{_code(said)}\n{_words(said)}")
     words = _shortened(endpoint.without_secrets(_words(said)))

@@ -23,7 +23,9 @@ INSTRUCTION = (
     "still matter in other conversations. Take nothing from what the assistant says, from quoted texts or "
     "files, and nothing that is only about the task at hand. Each fact is one short sentence in the user's "
     "language that can be understood on its own; `message` is the number of the user's message that says "
-    'it. Often there is nothing: then answer {"facts": []}. Answer with JSON alone.'
+    'it. Answer with JSON alone, in this shape: {"facts": [{"text": "The user lives in Oslo.", '
+    '"kind": "fact", "message": 1}]}. `kind` is preference, fact, project or instruction. '
+    'Often there is nothing: then answer {"facts": []}.'
 )
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from api.agents.base import Tool
 from api.agents.openai_chat import ROUNDS_LIMIT
+from api.agents.refusals import Refusals
+from api.errors import AgentError
 from tests.fake_openai import DEFAULT_USAGE, DONE, FakeOpenAI, Reply, chunk, json_reply, text_reply
 
 
@@ -117,8 +119,21 @@ def test_a_call_that_makes_no_sense_is_told_to_the_model(
     assert server.requests[1]["messages"][-1]["content"] == said
 
 
-def test_a_model_that_takes_no_tools_is_asked_without(ask: Any, make_agent: Any, server: FakeOpenAI) -> None:
-    refusal = json_reply({"error": {"message": "fake-model does not support tools"}}, 400)
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "fake-model does not support tools"),
+        (404, "No endpoints found that support tool use."),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice'),
+        (422, "tools: Extra inputs are not permitted"),
+        (400, "Unrecognized request argument supplied: tools"),
+        (501, "Function calling is not implemented."),
+    ],
+)
+def test_a_model_that_takes_no_tools_is_asked_without(
+    ask: Any, make_agent: Any, server: FakeOpenAI, status: int, said: str
+) -> None:
+    refusal = json_reply({"error": {"message": said}}, status)
     server.enqueue(refusal, text_reply(["Hi"]), text_reply(["Hi again"]))
     agent, tools = make_agent(), (read_tool([]),)
     assert ask(agent=agent, tools=tools).text() == "Hi"
@@ -126,10 +141,41 @@ def test_a_model_that_takes_no_tools_is_asked_without(ask: Any, make_agent: Any,
     assert ["tools" in request for request in server.requests] == [True, False, False]
 
 
-def test_a_refusal_of_another_kind_is_an_error(ask: Any, server: FakeOpenAI) -> None:
-    server.enqueue(json_reply({"error": {"message": "temperature is too high"}}, 400))
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+        "This response_format type is unavailable now",
+        "Structured output is not supported by the loaded model.",
+        "Failed to parse grammar",
+    ],
+)
+def test_a_model_that_takes_no_schema_is_asked_without(
+    ask: Any, make_agent: Any, server: FakeOpenAI, said: str
+) -> None:
+    server.enqueue(json_reply({"error": {"message": said}}, 400), text_reply(["{}"]), text_reply(["{}"]))
+    agent, schema = make_agent(), {"type": "object"}
+    assert ask(agent=agent, schema=schema).text() == "{}"
+    assert ask(agent=agent, schema=schema).text() == "{}"
+    assert ["response_format" in request for request in server.requests] == [True, False, False]
+
+
+def test_two_first_turns_may_both_learn_that_a_model_takes_no_tools() -> None:
+    refusals, sent = Refusals(), {"model": "m", "tools": []}
+    error = AgentError("m does not support tools")
+    assert refusals.note("http://one", sent, error) and refusals.note("http://one", sent, error)
+    assert refusals.without("http://one", sent) == {"model": "m"}
+    assert refusals.without("http://other", sent) == sent
+    assert not refusals.note("http://one", {"model": "m"}, error), "asking again would help nothing"
+
+
+@pytest.mark.parametrize(
+    "said", ["temperature is not supported", "A tool result is missing.", "messages: tool_call_id is invalid"]
+)
+def test_a_refusal_of_another_kind_is_an_error(ask: Any, server: FakeOpenAI, said: str) -> None:
+    server.enqueue(json_reply({"error": {"message": said}}, 400))
     outcome = ask(tools=(read_tool([]),))
-    assert outcome.error is not None and "temperature" in outcome.error.message
+    assert outcome.error is not None and said in outcome.error.message
     assert len(server.requests) == 1
 
 

@@ -112,6 +112,20 @@ def test_an_answer_of_another_shape_leaves_the_work_and_says_why(live: LiveServe
     assert usage["input_tokens"] == 4 * 12, "each call is counted once"
 
 
+def test_a_model_that_refuses_the_shape_is_told_of_it_and_learned_from(
+    live: LiveServer, fake: FakeOpenAI
+) -> None:
+    session_id = live.client.new_session()
+    say(live.client, session_id, TEA)
+    fake.takes_schemas = False
+    fake.memory_replies.append(learned("The user prefers green tea."))
+    commit(live, session_id)
+    assert [fact["text"] for fact in facts(live.client)] == ["The user prefers green tea."]
+    refused, taken = fake.memory_requests
+    assert "response_format" in refused and "response_format" not in taken
+    assert '"kind"' in taken["messages"][0]["content"]
+
+
 def status(live: LiveServer) -> dict[str, Any]:
     answer = live.client.get("/api/memory/status")
     assert answer.status == 200, answer.raw
