@@ -128,7 +128,7 @@ class FileLedger:
                 segments.note_failed(session, batch.id, reason, self._clock.now())
         except NotFound:
             return
-        self._tell(session_id, {"failed": {"reason": reason}})
+        self._tell(session_id, {"failed": {"batch_id": batch.id, "reason": reason}})
 
     def waiting(self) -> list[str]:
         return [session_id for session_id, outlook in self._catalog.for_memory().items() if outlook.turns]

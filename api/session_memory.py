@@ -15,8 +15,9 @@ from api.clock import Clock, day_of
 from api.concurrency import Crew, Workers, new_flag, new_lock
 from api.errors import InvalidRequest, NotFound, TalariaError
 from api.file_ledger import FileLedger, Tell, entries_of
-from api.memory.base import RECALL_LIMIT, Ask, Fact, MemoryFailed, MemoryProvider, MemoryTool
+from api.memory.base import RECALL_LIMIT, Ask, Fact, Health, MemoryFailed, MemoryProvider, MemoryTool
 from api.memory.forgetting import forget
+from api.memory.none import IS_OFF
 from api.memory.provider_agent import ProviderAgent
 from api.session_lifecycle import SessionLifecycle
 from api.sessions import segments
@@ -145,11 +146,7 @@ class SessionMemory:
         with self._store.edit(session_id) as session:
             self._require_on(session)
             segments.adopt(session)
-            chosen = [
-                turn.record.id
-                for turn in segments.turns_on_line(session)
-                if turn.record.state == DONE and turn.record.generation is None
-            ]
+            chosen = segments.uncounted(session)
             for turn_id in chosen:
                 segments.mark(session, turn_id, self.owner(session))
         self.boundary(session_id)
@@ -233,17 +230,22 @@ class SessionMemory:
 
     def status(self) -> dict[str, Any]:
         """The provider, how it is, and which sessions hold what it was not told yet."""
-        health = self.provider.health()
+        health = self._condition()
         uncommitted = [
-            {"session_id": name, "turns": outlook.turns, "since": outlook.since, "last_error": outlook.error}
+            {
+                "session_id": name,
+                "turns": outlook.turns,
+                "since": outlook.since,
+                "last_error": outlook.error,
+                "batches": outlook.batches,
+            }
             for name, outlook in self._for_memory().items()
             if outlook.turns
         ]
-        is_healthy = health.is_healthy and not self.lifecycle.is_stuck
         return {
             "provider": self.provider.name,
-            "healthy": is_healthy,
-            "reason": HANGS if self.lifecycle.is_stuck else health.reason,
+            "healthy": health.is_healthy,
+            "reason": health.reason,
             "facts": health.facts,
             "uncommitted": uncommitted,
             "last_commit_at": max(filter(None, (health.last_commit_at, self._last_commit_at)), default=None),
@@ -251,25 +253,28 @@ class SessionMemory:
 
     def health(self) -> dict[str, Any]:
         """Whether the provider works, and how many sessions are held in memory."""
-        health = self.provider.health()
-        return {
-            "provider": self.provider.name,
-            "healthy": health.is_healthy and not self.lifecycle.is_stuck,
-            "lifecycle": self.lifecycle.size,
-        }
+        healthy = self._condition().is_healthy
+        return {"provider": self.provider.name, "healthy": healthy, "lifecycle": self.lifecycle.size}
 
     def status_of(self, session: Session) -> dict[str, Any]:
-        """The same for one session."""
-        health = self.provider.health()
+        """The same for one session; `uncounted_turns` are those that memory is never told unless asked to."""
+        health, outlook = self._condition(), segments.outlook(session)
         return {
             "provider": self.provider.name,
-            "healthy": health.is_healthy and not self.lifecycle.is_stuck,
+            "healthy": health.is_healthy,
+            "reason": health.reason,
             "facts": health.facts,
             "off": session.memory_off,
-            "uncommitted_turns": segments.outlook(session).turns,
+            "uncommitted_turns": outlook.turns,
+            "uncounted_turns": len(segments.uncounted(session)) if self.is_on else 0,
+            "batches": outlook.batches,
             "last_commit_at": session.memory.get("last_commit_at"),
             "last_error": session.memory.get("last_error"),
         }
+
+    def _condition(self) -> Health:
+        health = self.provider.health()
+        return replace(health, is_healthy=False, reason=HANGS) if self.lifecycle.is_stuck else health
 
     # Inside.
 
@@ -285,7 +290,7 @@ class SessionMemory:
 
     def _require_on(self, session: Session | None = None) -> None:
         if not self.is_on:
-            raise InvalidRequest("Memory is off: Talaria was started without it (--memory none).")
+            raise InvalidRequest(IS_OFF)
         if session and session.memory_off:
             raise InvalidRequest("Memory is off in this chat; /memory on switches it on.")
 

@@ -418,5 +418,6 @@ def test_status_says_what_waits_and_why(home: Home) -> None:
     ]
     own = home.ops.status(session_id)["memory"]
     assert (own["uncommitted_turns"], own["last_error"]) == (1, "memory is down")
+    assert list(own["batches"]) == [f"{session_id}:1-1"]
     home.boundary(session_id)
     assert home.house.memory.status()["last_commit_at"] and not home.house.memory.status()["uncommitted"]

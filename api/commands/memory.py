@@ -22,7 +22,11 @@ def _run(context: Context, argument: str) -> Answer:
 def _status(context: Context) -> Answer:
     memory = context.ops.status(context.session_id)["memory"]
     lines = [f"Memory: {memory['provider']}, {_state(memory)}"]
+    if memory["reason"]:
+        lines.append(memory["reason"])
     lines.append(f"Turns of this chat that it has not learned from yet: {memory['uncommitted_turns']}")
+    if memory["uncounted_turns"] and not memory["off"]:
+        lines.append(f"Turns that only /memory learn includes: {memory['uncounted_turns']}")
     if memory["last_error"]:
         lines.append(f"Last problem: {memory['last_error']}")
     return Answer("\n".join(lines), memory)
@@ -38,9 +42,14 @@ def _state(memory: Mapping[str, Any]) -> str:
 
 def _commit(context: Context) -> Answer:
     turns = context.memory.commit(context.session_id)
-    return Answer(
-        f"Memory is told {turns} turns." if turns else "Memory knows all of this.", {"turns": turns}
-    )
+    memory = context.ops.status(context.session_id)["memory"]
+    if turns:
+        text = f"Memory is told {turns} turns."
+    elif memory["uncounted_turns"]:
+        text = f"Nothing waits. {memory['uncounted_turns']} turns do not count; /memory learn includes them."
+    else:
+        text = "Memory was told all of this."
+    return Answer(text, {"turns": turns})
 
 
 def _learn(context: Context) -> Answer:

@@ -6,7 +6,7 @@ from typing import NoReturn
 from api.errors import InvalidRequest, NotFound
 from api.memory.base import USER, Ask, CommitResult, Entry, Fact, Health, MemoryTool, Source
 
-IS_OFF = "Talaria was started without memory (--memory none)."
+IS_OFF = "Memory is set to none: nothing is kept or recalled. Start Talaria with --memory local for that."
 
 
 class NoMemory:

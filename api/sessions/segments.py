@@ -120,6 +120,15 @@ def batches(session: Session) -> list[Batch]:
     ]
 
 
+def uncounted(session: Session) -> list[str]:
+    """The completed turns of the line that do not count: imported, copied, or made with memory off."""
+    return [
+        turn.record.id
+        for turn in turns_on_line(session)
+        if turn.record.state == DONE and turn.record.generation is None
+    ]
+
+
 def segments(session: Session) -> list[list[TurnRecord]]:
     """Runs of counting turns of one owner that memory was not told, oldest first."""
     if all(turn.generation is None or turn.memory for turn in session.turns):
@@ -142,7 +151,8 @@ class Outlook:
     """What memory still has to hear of a session: how many turns, and when the last of them ended.
 
     `retry_at` is when the oldest sealed batch may be tried again, None without one; `is_out_of_step` that
-    turns have left the line or come back since memory was told. Times in Unix seconds.
+    turns have left the line or come back since memory was told; `batches` are the ids of those that are
+    sealed, oldest first. Times in Unix seconds.
     """
 
     turns: int = 0
@@ -150,6 +160,7 @@ class Outlook:
     retry_at: float | None = None
     is_out_of_step: bool = False
     error: str | None = None
+    batches: Sequence[str] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -168,6 +179,7 @@ def outlook(session: Session) -> Outlook:
         min(map(_retry_at, sealed), default=None),
         is_out_of_step,
         next((batch.error for batch in sealed if batch.error), None),
+        tuple(batch.id for batch in sealed),
     )
 
 

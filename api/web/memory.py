@@ -91,6 +91,7 @@ class UncommittedRow(BaseModel):
     turns: int
     since: float
     last_error: str | None
+    batches: list[str]
 
 
 class MemoryStatusAnswer(BaseModel):

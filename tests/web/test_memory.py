@@ -102,6 +102,7 @@ def test_an_answer_of_another_shape_leaves_the_work_and_says_why(live: LiveServe
     wait_until(lambda: status(live)["uncommitted"][0]["last_error"], "the reason")
     (row,) = status(live)["uncommitted"]
     assert (row["session_id"], row["turns"]) == (session_id, 1) and "shape" in row["last_error"]
+    assert row["batches"] == [f"{session_id}:1-1"]
     assert len(fake.memory_requests) == 2
     assert fake.memory_requests[0]["response_format"]["type"] == "json_schema"
     assert "shape" in command(live.client, session_id, "/memory")["output"]
@@ -124,6 +125,22 @@ def test_a_model_that_refuses_the_shape_is_told_of_it_and_learned_from(
     refused, taken = fake.memory_requests
     assert "response_format" in refused and "response_format" not in taken
     assert '"kind"' in taken["messages"][0]["content"]
+
+
+def test_a_batch_that_fails_can_be_given_up(live: LiveServer, fake: FakeOpenAI) -> None:
+    session_id = live.client.new_session()
+    say(live.client, session_id, TEA)
+    fake.memory_replies.extend(["no", "no"])
+    live.client.post("/api/memory/commit", {"session_id": session_id})
+    wait_until(lambda: status(live)["uncommitted"][0]["last_error"], "the reason")
+    (batch,) = status(live)["uncommitted"][0]["batches"]
+    body = {"session_id": session_id, "batch_id": batch}
+    assert live.client.post("/api/memory/drop-batch", body).status == 202
+    assert status(live)["uncommitted"] == []
+    assert "do not count" in command(live.client, session_id, "/memory commit")["output"]
+    assert live.client.post("/api/memory/drop-batch", body).status == 404
+    live.client.post("/api/memory/learn", {"session_id": session_id})
+    wait_until(lambda: len(fake.memory_requests) == 3, "the second lesson")
 
 
 def status(live: LiveServer) -> dict[str, Any]:
@@ -210,6 +227,8 @@ def test_a_chat_can_be_kept_out_of_memory(live: LiveServer, fake: FakeOpenAI) ->
     answer = client.post("/api/memory/commit", {"session_id": session_id})
     assert answer.status == 400 and "/memory on" in answer.json["error"]
     assert command(client, session_id, "/memory on")["data"] == {"off": False}
+    assert "1 turns do not count; /memory learn" in command(client, session_id, "/memory commit")["output"]
+    assert "only /memory learn includes: 1" in command(client, session_id, "/memory")["output"]
     assert command(client, session_id, "/memory learn")["data"] == {"turns": 1}
     wait_until(lambda: fake.memory_requests, "the lesson")
 
@@ -263,6 +282,7 @@ def test_a_damaged_memory_is_said_and_holds_nothing_up(tmp_path: Path, fake: Fak
     with live_server(tmp_path / "state", shipped_agents, **flags) as live:
         assert status(live)["healthy"] is False and "facts.db" in status(live)["reason"]
         session_id = live.client.new_session()
+        assert "facts.db" in command(live.client, session_id, "/memory")["output"]
         assert say(live.client, session_id, TEA)[-1][0] == "done"
         answer = live.client.get("/api/memory")
         assert (answer.status, answer.json["code"]) == (503, "unavailable")
