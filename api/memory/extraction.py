@@ -57,11 +57,17 @@ def extract(entries: Sequence[Entry], ask: Ask | None) -> list[Learned]:
     """What these messages teach; `ask` None lets rules find it. Raises `MemoryFailed`, `AgentError`."""
     typed = [entry for entry in entries if entry.role == "user" and not entry.extra.get("kind")]
     if ask is None:
-        return [Learned(found.text, found.kind, entry) for entry in typed for found in statements(entry.text)]
+        said = [entry for entry in typed if len(entry.text) <= _LONGEST]
+        return [Learned(found.text, found.kind, entry) for entry in said for found in statements(entry.text)]
     if all(len(entry.text.split()) < _FEWEST_WORDS and entry.text.isascii() for entry in typed):
         return []
     prompt = "\n\n".join([INSTRUCTION, *_shown(entries)])
     return list(_learned(_asked(ask, prompt), entries))
+
+
+def is_said(fact: str, typed: str) -> bool:
+    """Whether a person who typed this has said so themselves: in a document that they paste others speak."""
+    return len(typed) <= _LONGEST and is_supported(fact, typed)
 
 
 def _shown(entries: Sequence[Entry]) -> Iterator[str]:
@@ -98,7 +104,7 @@ def _learned(found: _Facts, entries: Sequence[Entry]) -> Iterator[Learned]:
         entry = entries[fact.message - 1] if 1 <= fact.message <= len(entries) else None
         if not text or entry is None:
             continue
-        if entry.role == "user" and is_supported(text, entry.text):
+        if entry.role == "user" and is_said(text, entry.text):
             yield Learned(text, fact.kind, entry)
         else:
             yield Learned(text, fact.kind, entry, SUGGESTED, TOOL_TEXT)

@@ -138,8 +138,21 @@ _TURNS_ROUND = frozenset(
         "avoid",
         "hat",
         "dislik",
+        "nicht",
+        "kein",
+        "keinen",
+        "nie",
+        "ohn",
+        "pas",
+        "jamai",
+        "nunca",
     ]
 )
+_BETWEEN_CLAUSES = re.compile(
+    r"[.!?;:,\n…。！？、，]|\s[–—-]\s|\b(?:but|though|although|aber|mais|pero)\b", re.IGNORECASE
+)
+# This is no "not" about what follows it.
+_NOT_FORGET = re.compile(r"\b(?:do\s+not|don['’]?t|never)\s+forget\b", re.IGNORECASE)
 
 
 def is_same(one: str, other: str) -> bool:
@@ -168,8 +181,16 @@ def _numbers(words: Iterable[str]) -> set[str]:
 
 
 def is_supported(fact: str, said: str) -> bool:
-    """Whether at least half of the words of a fact that carry its meaning were said, and no "not" is new."""
-    wanted, there = set(stems(fact)), set(stems(said))
-    if wanted & _TURNS_ROUND and not there & _TURNS_ROUND:
-        return False
+    """Whether at least half of the words of a fact that carry its meaning were said in clauses that point
+    the same way: none that is turned round bears out a fact that is not, and some one bears out one that is.
+    """
+    wanted = set(stems(fact))
+    subject = wanted - _TURNS_ROUND
+    clauses = [set(stems(clause)) for clause in _BETWEEN_CLAUSES.split(_NOT_FORGET.sub(" ", said))]
+    if subject != wanted:
+        if not any(clause & _TURNS_ROUND and clause & subject for clause in clauses):
+            return False
+        there = set().union(*clauses)
+    else:
+        there = set().union(*(clause for clause in clauses if not clause & _TURNS_ROUND))
     return not wanted or 2 * len(wanted & there) >= len(wanted)

@@ -33,9 +33,9 @@ from api.memory.base import (
     Source,
     text_argument,
 )
-from api.memory.extraction import extract
+from api.memory.extraction import extract, is_said
 from api.memory.fact_store import ERASED, Facts, FactStore, Stored
-from api.memory.likeness import is_alike, is_same, is_supported
+from api.memory.likeness import is_alike, is_same
 from api.text import valid_unicode
 
 QUERY_WORDS = 8
@@ -268,8 +268,8 @@ class LocalMemory:
     def _remember(self, asked: Asked, arguments: Any) -> Did:
         text, kind = text_argument(arguments, "text"), arguments.get("kind", FACT)
         text, kind = _checked(text), _checked_kind(kind)
-        is_said = is_supported(text, asked.user_text)
-        state, origin = (ACTIVE, USER) if is_said else (SUGGESTED, TOOL_TEXT)
+        is_own = is_said(text, asked.user_text)
+        state, origin = (ACTIVE, USER) if is_own else (SUGGESTED, TOOL_TEXT)
         with self._store.change() as facts:
             kept = _learn(facts, Fact("", text, kind, state=state, origin=origin), asked.source, None)
         if kept is None:

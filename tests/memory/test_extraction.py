@@ -147,3 +147,11 @@ def test_without_a_model_the_words_of_the_user_are_searched_by_rules() -> None:
     assert extract([SAID, told, aside], None) == [
         Learned("I like green tea and I live in Berlin.", PREFERENCE, SAID)
     ]
+
+
+def test_a_pasted_document_teaches_nothing_by_itself() -> None:
+    document = Entry("t1", 1, "user", f"{SAID.text}\n{'Lorem ipsum dolor. ' * 250}")
+    assert extract([document], None) == []
+    assert extract([document], ScriptedModel(answer(TEA))) == [
+        Learned("User likes green tea.", PREFERENCE, document, SUGGESTED, TOOL_TEXT)
+    ]
