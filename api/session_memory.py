@@ -19,6 +19,7 @@ from api.memory.base import RECALL_LIMIT, Ask, Fact, Health, MemoryFailed, Memor
 from api.memory.forgetting import forget
 from api.memory.none import IS_OFF
 from api.memory.provider_agent import ProviderAgent
+from api.reconciler import Reconciler
 from api.session_lifecycle import SessionLifecycle
 from api.sessions import segments
 from api.sessions.catalog import Catalog
@@ -57,8 +58,6 @@ class SessionMemory:
         self._idle_s = idle_s
         self._started_at = clock.now()
         self._lock = new_lock()
-        self._reconciling: set[str] = set()
-        self._reconcile_from = 0.0
         self._asked: set[Stop] = set()
         self._last_commit_at: float | None = None
         self.agents = SessionAgents(self._make_agent)
@@ -66,6 +65,7 @@ class SessionMemory:
         self.lifecycle = SessionLifecycle(self._ledger, clock, workers)
         self._recalls = Crew(workers, "memory recall", RECALL_THREADS, RECALL_S, clock.monotonic)
         self._calls = Crew(workers, "memory", RECALL_THREADS, CALL_S, clock.monotonic)
+        self._reconciler = Reconciler(store, provider, self._calls, clock)
         store.on_saved(self._follow)
 
     @property
@@ -165,20 +165,16 @@ class SessionMemory:
             if not segments.drop(session, batch_id):
                 raise NotFound("This chat has no such batch waiting.")
 
-    def deleted(self, session: Session | None, forget: bool) -> None:
-        """After a session was moved to the trash; `forget` withdraws what was learned there."""
-        if session is None:
-            return
-        self.lifecycle.drop_session(session.session_id)
-        self.agents.drop(session.session_id)
-        if forget and self.is_on and (known := segments.known(session)):
-            self._calls.submit(partial(self.provider.on_turns_undone, session.session_id, known))
+    def deleting(self, session: Session, forget: bool) -> None:
+        """Inside the step that moves a session to the trash: `forget` stands in its file until it is done."""
+        segments.ask_to_forget(session, forget)
 
-    def restored(self, session: Session) -> None:
-        """After a session came back from the trash: what was withdrawn with it comes back too."""
-        known = segments.known(session)
-        if self.is_on and known:
-            self._calls.submit(partial(self.provider.on_turns_restored, session.session_id, known))
+    def deleted(self, session_id: str, forget: bool) -> None:
+        """After a session was moved to the trash."""
+        self.lifecycle.drop_session(session_id)
+        self.agents.drop(session_id)
+        if forget and self.is_on:
+            self._reconciler.forget(session_id)
 
     def erased(self, session_id: str, message_id: int) -> None:
         """Keep nothing of the words of an erased message."""
@@ -198,19 +194,22 @@ class SessionMemory:
         """After a start: repeat every sealed batch, and bring memory in step with the lines."""
         for session_id, outlook in self._for_memory().items():
             if outlook.is_out_of_step:
-                self._reconcile_soon(session_id)
+                self._reconciler.soon(session_id)
             if outlook.retry_at is not None:
                 self.boundary(session_id)
+        if self.is_on:
+            self._reconciler.recover()
 
     def step(self) -> None:
         """Commit what has been idle for long enough, and repeat what has failed and may be tried again."""
         now = self._clock.now()
-        may_reconcile = self._clock.monotonic() >= self._reconcile_from
+        self._reconciler.step()
+        may_reconcile = self._reconciler.may_try
         for session_id, outlook in self._for_memory().items():
             if session_id in self._ledger.held_up:
                 continue
             if outlook.is_out_of_step and may_reconcile:
-                self._reconcile_soon(session_id)
+                self._reconciler.soon(session_id)
             is_due = outlook.retry_at is not None and outlook.retry_at <= now
             is_idle = now - max(outlook.since, self._started_at) >= self._idle_s
             if outlook.turns and (is_due or (outlook.retry_at is None and is_idle)):
@@ -307,43 +306,12 @@ class SessionMemory:
         if session is None or not self.is_on:
             return
         if segments.left(session) or segments.returned(session):
-            self._reconcile_soon(session_id)
+            self._reconciler.soon(session_id)
         if session.active_turn is None and session_id in self._ledger.held_up:
             self._ledger.held_up.discard(session_id)
             self.boundary(session_id)
         last = session.memory.get("last_commit_at")
         self._last_commit_at = max(filter(None, (last, self._last_commit_at)), default=None)
-
-    def _reconcile_soon(self, session_id: str) -> None:
-        with self._lock:
-            if session_id in self._reconciling:
-                return
-            self._reconciling.add(session_id)
-        if not self._calls.submit(partial(self._reconcile, session_id)):
-            with self._lock:
-                self._reconciling.discard(session_id)
-
-    def _reconcile(self, session_id: str) -> None:
-        """Withdraw what was learned in turns that have left the line, bring back what came back."""
-        try:
-            session = self._store.load(session_id)
-            left, returned = segments.left(session), segments.returned(session)
-            if left:
-                self.provider.on_turns_undone(session_id, left)
-            if returned:
-                self.provider.on_turns_restored(session_id, returned)
-        except TalariaError as exc:
-            log.warning("memory is not in step with %s yet: %s", session_id, exc)
-            self._reconcile_from = self._clock.monotonic() + segments.RETRY_S
-            left, returned = [], []
-        finally:
-            # From here on a save may ask again: it would see what this one has not.
-            with self._lock:
-                self._reconciling.discard(session_id)
-        if left or returned:
-            with suppress(NotFound), self._store.edit(session_id) as session:
-                segments.note_withdrawn(session, left)
-                segments.note_restored(session, returned)
 
     def _make_agent(self, session_id: str, owner: str) -> SessionAgent:
         return ProviderAgent(session_id, owner, self.provider, self._asker(session_id, owner))

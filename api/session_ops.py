@@ -229,9 +229,7 @@ class SessionOps:
 
     def restore(self, session_id: str) -> Session:
         """Bring a deleted session back. Raises `NotFound`, `Conflict`."""
-        session = self._store.restore(session_id)
-        self._memory.restored(session)
-        return session
+        return self._store.restore(session_id)
 
     def purge(self, session_id: str | None) -> int:
         """Remove deleted sessions for ever, one or all; how many."""

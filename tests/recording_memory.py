@@ -34,6 +34,8 @@ class RecordingMemory(NoMemory):
     knows: list[Fact] = field(default_factory=list)
     steps: deque[Step] = field(default_factory=deque)
     begun: threading.Event = field(default_factory=threading.Event)
+    undo_steps: deque[Step] = field(default_factory=deque)
+    undo_begun: threading.Event = field(default_factory=threading.Event)
     name = "recording"
     remembers = True
 
@@ -65,7 +67,13 @@ class RecordingMemory(NoMemory):
         return CommitResult()
 
     def on_turns_undone(self, session_id: str, turn_ids: Sequence[str]) -> None:
+        step = self.undo_steps.popleft() if self.undo_steps else None
+        if step == FAIL:
+            raise MemoryFailed("memory is down")
         self.holds -= {(session_id, turn_id) for turn_id in turn_ids}
+        if isinstance(step, threading.Event):
+            self.undo_begun.set()
+            assert step.wait(WAIT_S), "the test never opened this gate"
 
     def on_turns_restored(self, session_id: str, turn_ids: Sequence[str]) -> None:
         known = {turn_id for turns in self.stored.values() for turn_id in turns}

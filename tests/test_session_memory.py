@@ -236,6 +236,69 @@ def test_delete_keeps_what_was_learned_unless_it_shall_be_forgotten(home: Home) 
     wait_until(lambda: home.memory.holds == {(kept, "t1"), (forgotten, "t1")}, "its return")
 
 
+def test_a_wish_to_forget_outlives_a_memory_that_is_down_and_a_crash(home: Home) -> None:
+    session_id = home.new()
+    home.say(session_id)
+    home.boundary(session_id)
+    home.memory.undo_steps.append(FAIL)
+    home.house.runner.delete(session_id, forget=True)
+    wait_until(lambda: not home.memory.undo_steps, "the failure")
+    assert home.memory.holds == {(session_id, "t1")}
+    home.crash()
+    home.house.memory.recover()
+    wait_until(lambda: not home.memory.holds, "the withdrawal")
+    home.ops.restore(session_id)
+    wait_until(lambda: home.memory.holds == {(session_id, "t1")}, "its return")
+
+
+def test_a_wish_to_forget_is_tried_again_by_a_later_step(home: Home) -> None:
+    with freeze_time("2026-01-01 10:00:00") as frozen:
+        home.crash()
+        session_id = home.new()
+        home.say(session_id)
+        home.boundary(session_id)
+        home.memory.undo_steps.append(FAIL)
+        home.house.runner.delete(session_id, forget=True)
+        wait_until(lambda: not home.memory.undo_steps, "the failure")
+
+        def is_withdrawn() -> bool:
+            frozen.tick(segments.RETRY_S)
+            home.house.memory.step()
+            return not home.memory.holds
+
+        wait_until(is_withdrawn, "the withdrawal")
+
+
+def test_a_chat_that_comes_back_while_it_is_forgotten_keeps_what_it_taught(home: Home) -> None:
+    session_id = home.new()
+    home.say(session_id)
+    home.boundary(session_id)
+    gate = threading.Event()
+    home.memory.undo_steps.append(gate)
+    home.house.runner.delete(session_id, forget=True)
+    assert home.memory.undo_begun.wait(20)
+    home.ops.restore(session_id)
+    gate.set()
+    wait_until(lambda: home.memory.holds == {(session_id, "t1")}, "its return")
+    home.house.runner.delete(session_id)
+    home.crash()
+    home.house.memory.recover()
+    home.house.memory.drain(5.0)
+    assert home.memory.holds == {(session_id, "t1")}, "the old wish does not outlive the return"
+
+
+def test_what_was_stored_by_a_commit_that_failed_is_forgotten_too(home: Home) -> None:
+    session_id = home.new()
+    home.say(session_id)
+    home.memory.steps.append(STORE_AND_FAIL)
+    home.boundary(session_id)
+    home.house.runner.delete(session_id, forget=True)
+    wait_until(lambda: not home.memory.holds, "the withdrawal")
+    home.ops.restore(session_id)
+    home.boundary(session_id)
+    assert home.memory.holds == {(session_id, "t1")}
+
+
 def test_with_memory_off_nothing_is_recalled_learned_or_committed(home: Home) -> None:
     session_id = home.new()
     home.say(session_id)

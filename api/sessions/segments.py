@@ -18,6 +18,8 @@ REMEMBERED = "remembered"
 _TOLD_IN = "told_in"
 # What a turn says of its place in memory beside its fields.
 OF_MEMORY = (REMEMBERED, _TOLD_IN)
+# Set on a deleted session whose facts shall go; it stands until memory has withdrawn them.
+_TO_FORGET = "to_forget"
 _OUTSIDE = (SUMMARY, NOTICE)
 # Set on a turn that was made for messages which came without one: their ids.
 _ADOPTED = "adopted"
@@ -264,9 +266,27 @@ def returned(session: Session) -> list[str]:
     return [turn.record.id for turn in turns_on_line(session) if turn.record.memory == WITHDRAWN]
 
 
-def known(session: Session) -> list[str]:
-    """The turns of which memory knows, withdrawn ones left out."""
-    return [turn.id for turn in session.turns if _is_known(turn)]
+def ask_to_forget(session: Session, is_wished: bool) -> None:
+    """Let a session that is deleted say whether what was learned there shall be withdrawn."""
+    session.memory.pop(_TO_FORGET, None)
+    if is_wished and _all_told(session):
+        session.memory[_TO_FORGET] = True
+
+
+def to_forget(session: Session) -> list[str]:
+    """The turns of a deleted session that memory shall forget, those of which it may have heard included."""
+    return _all_told(session) if session.memory.get(_TO_FORGET) else []
+
+
+def _all_told(session: Session) -> list[str]:
+    told = dict.fromkeys(turn.id for turn in session.turns if _is_known(turn))
+    return [*(told | dict.fromkeys(turn_id for batch in batches(session) for turn_id in batch.turns))]
+
+
+def note_forgotten(session: Session) -> None:
+    """Memory has forgotten a deleted session; what it knew comes back if the session does."""
+    note_withdrawn(session, to_forget(session))
+    session.memory.pop(_TO_FORGET, None)
 
 
 def note_withdrawn(session: Session, turn_ids: Sequence[str]) -> None:

@@ -164,8 +164,10 @@ class TurnRunner:
             if session and session.active_turn:
                 turn = live.finish() if live else self._journal.turn(session_id, session.active_turn.turn_id)
                 settle(session, session.active_turn, turn, Outcome(STOPPED), self._clock.now())
+            if session:
+                self._memory.deleting(session, forget)
         self._journal.remove(session_id)
-        self._memory.deleted(session, forget)
+        self._memory.deleted(session_id, forget)
         if live:
             live.stop.request()
             live.end("cancel", {"message_ids": [], "revision": session.revision if session else 0})
