@@ -2,6 +2,7 @@
 
 export const SHORTCUTS = [
   { key: "o", mod: true, shift: true, name: "new", help: "New chat" },
+  { key: "k", mod: true, shift: false, name: "search", help: "Search in all chats" },
   { key: "Escape", mod: false, shift: true, name: "focus", help: "Go to the message box" },
   { key: "Escape", mod: false, shift: false, name: "escape", help: "Close what is open, else stop the reply" },
 ];

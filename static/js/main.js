@@ -12,6 +12,8 @@ import { createLogin } from "./login.js";
 import { createModels } from "./models.js";
 import { createModelsDialog } from "./modelsdialog.js";
 import { createPanel } from "./panel.js";
+import { createSearch } from "./search.js";
+import { createSearchView } from "./searchview.js";
 import { createSending } from "./sending.js";
 import { createServer } from "./server.js";
 import { createSessions } from "./sessions.js";
@@ -31,6 +33,7 @@ const server = createServer(
 const sessions = createSessions(store, server);
 const turns = createTurns(store, server, sessions);
 const sending = createSending(store, server, sessions);
+const search = createSearch(store, server, sessions);
 const models = createModels(store, server);
 const connecting = createConnecting(store, server, sessions, sending, models);
 const events = createEvents(store, server, sessions, models);
@@ -41,6 +44,9 @@ const act = {
   newChat,
   drawer: (isOpen) => dispatch({ type: "drawer", isOpen }),
   moreSessions: () => sessions.readList(true),
+  search: search.type,
+  moreResults: search.more,
+  openHit: search.open,
   startRename: (sessionId) => dispatch({ type: "renaming", session_id: sessionId }),
   rename: sessions.rename,
   remove,
@@ -59,7 +65,9 @@ const act = {
 };
 
 const composer = createComposer(store, act);
+const searchView = createSearchView(act);
 const views = [
+  searchView.render,
   createLogin(act),
   createSidebar(act),
   createTranscript(act),
@@ -69,7 +77,7 @@ const views = [
   createToast(act),
 ];
 
-handleKeys({ new: newChat, focus: composer.focus, escape });
+handleKeys({ new: newChat, search: searchView.focus, focus: composer.focus, escape });
 // Typing and speaking do not wait for a frame: what was sent leaves the box before the next key.
 store.listen(composer.render);
 store.listen(createAnnouncer());
@@ -129,6 +137,7 @@ function escape() {
   const { connect, drawer, panel, turn } = store.get();
   // A dialog closes itself.
   if (connect) return false;
+  if (searchView.back()) return true;
   if (drawer) return act.drawer(false);
   if (panel) return act.closePanel();
   return turn && !turn.terminal ? turns.stop() : false;

@@ -37,6 +37,14 @@ export function createScroll(scroller, content, jump) {
     settle();
   }
 
+  /** Show an element in the middle, and stay there. */
+  function toElement(element) {
+    isFollowing = false;
+    element.scrollIntoView({ block: "center" });
+    element.focus({ preventScroll: true });
+    settle();
+  }
+
   /** Run a change that adds above, with what is read staying in its place. */
   function keepPlace(change) {
     const fromEnd = scroller.scrollHeight - scroller.scrollTop;
@@ -52,7 +60,7 @@ export function createScroll(scroller, content, jump) {
     jump.hidden = isAtEnd();
   }
 
-  return { settle, toEnd, keepPlace };
+  return { settle, toEnd, toElement, keepPlace };
 }
 
 function isMarking(content) {

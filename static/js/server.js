@@ -77,6 +77,7 @@ export function createServer(getToken, onUnauthorized) {
     testEndpoint: (fields) => post("api/endpoints/test", fields),
     localServers: () => get("api/endpoints/local"),
     sessions: (before) => get("api/sessions", { before }),
+    search: (q, before) => get("api/sessions/search", { q, before }),
     session: (session_id, limit, before) => get("api/session", { session_id, limit, before, html: 1 }),
     newSession: (prev_session_id) => post("api/session/new", { prev_session_id }),
     updateSession: (changes) => post("api/session/update", changes),

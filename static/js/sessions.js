@@ -12,12 +12,40 @@ export function createSessions(store, server) {
 
   /** The session that the address names; null for a new chat. */
   function addressed() {
-    return new URLSearchParams(location.hash.slice(1)).get("session");
+    return named("session");
+  }
+
+  function named(what) {
+    return new URLSearchParams(location.hash.slice(1)).get(what);
   }
 
   /** Show what the address names. */
   function followAddress() {
-    show(addressed());
+    const sessionId = addressed();
+    show(sessionId);
+    if (sessionId && named("message")) goTo(sessionId, Number(named("message")));
+  }
+
+  /** Go to a message of a session; with null to its end. */
+  function openAt(sessionId, messageId) {
+    if (messageId === null) return open(sessionId);
+    history.pushState(null, "", `#${new URLSearchParams({ session: sessionId, message: messageId })}`);
+    show(sessionId, true);
+    goTo(sessionId, messageId);
+  }
+
+  /** Read as far back as a message of the open session, then point at it. */
+  async function goTo(sessionId, messageId) {
+    await refresh();
+    const line = () => (store.get().open === sessionId ? (store.get().session?.messages ?? []) : []);
+    let first = line()[0];
+    while (first && first.id > messageId && first.parent) {
+      await readEarlier();
+      if (line()[0] === first) return;
+      first = line()[0];
+    }
+    if (line().some(({ id }) => id === messageId)) store.dispatch({ type: "target", session_id: sessionId, message_id: messageId });
+    else if (first) store.dispatch({ type: "toast/shown", toast: { text: "This message is not in the chat as it stands now." } });
   }
 
   /** Go to a session, or with null to a new chat. */
@@ -133,7 +161,7 @@ export function createSessions(store, server) {
     }
   }
 
-  return { followAddress, open, refresh, markSeen, readEarlier, readList, rename, select, remove, restore };
+  return { followAddress, open, openAt, refresh, markSeen, readEarlier, readList, rename, select, remove, restore };
 }
 
 /** A damaged file is not read again, so nothing can bring it back here. */

@@ -11,7 +11,9 @@ export function initialState() {
   return {
     auth: { token: null, isNeeded: false, problem: "" },
     list: { rows: [], gone: [], next: null, state: "unread", problem: "" },
+    search: { query: "", results: null, next: null, isReading: false, problem: "" },
     open: null,
+    target: null,
     left: null,
     visit: 0,
     session: null,
@@ -55,7 +57,9 @@ const CHANGES = {
   "list/page": (s, e) => ({ ...s, list: withPage(s.list, e) }),
   "list/problem": (s, e) => ({ ...s, list: { ...s.list, state: "read", problem: e.problem } }),
   "list/row": rowChanged,
+  search: (s, e) => ({ ...s, search: { ...s.search, ...e.change } }),
   open: (s, e) => opened(s, e),
+  target: (s, e) => (e.session_id === s.open ? { ...s, target: { message_id: e.message_id } } : s),
   "session/housed": housed,
   "session/loaded": loaded,
   "session/earlier": earlier,
@@ -88,7 +92,7 @@ const CHANGES = {
 };
 
 function opened(state, { session_id, draft }) {
-  const fresh = { session: null, problem: null, turn: null, usage: null, panel: null, drawer: false };
+  const fresh = { session: null, target: null, problem: null, turn: null, usage: null, panel: null, drawer: false };
   // The chat that a new one follows: it has come to an end, and memory may learn from it.
   const left = session_id === null ? (state.open ?? state.left) : null;
   return { ...typed(state, ""), ...fresh, open: session_id, left, visit: state.visit + 1, draft };

@@ -6,7 +6,7 @@ import { asideArticle, emptyReply, endMark, replyArticle, showParts, userArticle
 import { createScroll } from "./scroll.js";
 import { NEW } from "./state.js";
 
-const SHOWN = ["session", "turn", "outbox", "open", "visit", "problem"];
+const SHOWN = ["session", "target", "turn", "outbox", "open", "visit", "problem"];
 const END_OF = { cancel: "stopped", apperror: "failed" };
 
 export function createTranscript(act) {
@@ -40,7 +40,18 @@ export function createTranscript(act) {
     const isSent = state.outbox.length > (before.outbox?.length ?? 0);
     if (before.visit !== now.visit || isSent) scroll.toEnd();
     else scroll.settle();
+    if (now.target && now.target !== before.target) pointAt(now.target.message_id);
   };
+
+  /** Bring a message into sight and the keyboard to it; what stands in another message is found there. */
+  function pointAt(messageId) {
+    list.querySelector(".is-found")?.classList.remove("is-found");
+    const found = [...list.children].findLast((child) => child.shownItem.message.id <= messageId);
+    if (!found) return;
+    found.classList.add("is-found");
+    found.tabIndex = -1;
+    scroll.toElement(found);
+  }
 
   function showMessages(state, messages, turn) {
     const results = new Map(messages.filter((m) => m.role === "tool").map((m) => [m.tool_call_id, m]));
