@@ -1,6 +1,5 @@
 """The memory that ships: facts in a file on this machine, found by their words."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,82 +35,15 @@ from api.memory.base import (
 from api.memory.extraction import extract, is_said
 from api.memory.fact_store import ERASED, Facts, FactStore, Stored
 from api.memory.likeness import is_alike, is_same
+from api.memory.query import QUERY_WORDS, telling_words, words_of
 from api.text import valid_unicode
 
-QUERY_WORDS = 8
 # A word that so many facts hold tells none of them apart.
 _FREQUENT = 200
 _CANDIDATES = 50
 # What the user wishes in general helps with every question.
 _ALWAYS = 3
 _SHOWN_STATES = (ACTIVE, SUGGESTED, WITHDRAWN)
-_WORD = re.compile(r"\w+")
-_COMMON = frozenset(
-    [
-        "the",
-        "and",
-        "for",
-        "are",
-        "was",
-        "were",
-        "but",
-        "not",
-        "you",
-        "your",
-        "with",
-        "have",
-        "has",
-        "had",
-        "this",
-        "that",
-        "what",
-        "which",
-        "when",
-        "where",
-        "who",
-        "why",
-        "how",
-        "does",
-        "did",
-        "can",
-        "could",
-        "would",
-        "should",
-        "will",
-        "shall",
-        "may",
-        "might",
-        "must",
-        "from",
-        "into",
-        "about",
-        "there",
-        "here",
-        "their",
-        "them",
-        "they",
-        "then",
-        "than",
-        "been",
-        "being",
-        "please",
-        "tell",
-        "know",
-        "some",
-        "any",
-        "all",
-        "one",
-        "its",
-        "our",
-        "out",
-        "just",
-        "also",
-        "very",
-        "much",
-        "more",
-        "most",
-    ]
-)
 
 
 class LocalMemory:
@@ -126,7 +58,8 @@ class LocalMemory:
     def recall(self, query: str, session_id: str, limit: int) -> Sequence[Fact]:
         """Facts with words of the question; half of the room is kept for the user's latest wishes."""
         with self._store.read() as facts:
-            expression = _any_of(_telling(facts, query))
+            words = telling_words(query, lambda word: facts.holders(word, _FREQUENT) >= _FREQUENT)
+            expression = _any_of(words)
             found = facts.matching(expression, (ACTIVE,), limit) if expression else []
             wishes = facts.newest(ACTIVE, (INSTRUCTION, PREFERENCE), min(_ALWAYS, limit // 2))
         places = {stored.place for stored in found}
@@ -204,7 +137,7 @@ class LocalMemory:
             raise InvalidRequest(f"The state must be one of {', '.join(STATES)}.")
         if before is not None and not (before.isascii() and before.isdigit() and len(before) < 19):
             raise InvalidRequest("`before` is no cursor of this list.")
-        expression = _all_of(_words(query))
+        expression = _all_of(words_of(query))
         if query.strip() and expression is None:
             return (), None
         states = (state,) if state else _SHOWN_STATES
@@ -299,26 +232,9 @@ def _learn(facts: Facts, fact: Fact, source: Source, batch_id: str | None) -> St
 
 def _alike(facts: Facts, text: str, states: Sequence[str]) -> list[Stored]:
     """Facts in these states that say nearly the same as a text."""
-    expression = _any_of(sorted(_words(text), key=len, reverse=True)[: 2 * QUERY_WORDS])
+    expression = _any_of(sorted(words_of(text), key=len, reverse=True)[: 2 * QUERY_WORDS])
     found = facts.matching(expression, states, _CANDIDATES) if expression else []
     return [stored for stored in found if stored.fact.text != ERASED and is_alike(stored.fact.text, text)]
-
-
-def _words(text: str) -> list[str]:
-    # Lowered as the index does it, which keeps "ß".
-    return list(dict.fromkeys(_WORD.findall(text.lower())))
-
-
-def _telling(facts: Facts, query: str) -> list[str]:
-    """The eight longest words of a question that tell facts apart."""
-    chosen: list[str] = []
-    for word in sorted(_words(query), key=len, reverse=True):
-        if len(chosen) == QUERY_WORDS:
-            break
-        is_common = word in _COMMON or (len(word) < 3 and word.isascii())
-        if not is_common and facts.holders(word, _FREQUENT) < _FREQUENT:
-            chosen.append(word)
-    return chosen
 
 
 def _any_of(words: Sequence[str]) -> str | None:

@@ -31,13 +31,13 @@ from api.memory.base import (
     Source,
     text_argument,
 )
+from api.memory.query import telling_words
 from api.text import clean_json
 
 if TYPE_CHECKING:
     from api.memory.bounded_http import BoundedHttp
 
 BATCH_LIMIT = 100
-QUERY_LIMIT = 2000
 LOWEST_SCORE = 0.15
 # Among what is found are summaries of whole folders, which say nothing; so many more are asked for.
 SUMMARIES = 18
@@ -126,11 +126,11 @@ class OpenVikingMemory:
 
     def recall(self, query: str, session_id: str, limit: int) -> Sequence[Fact]:
         """What OpenViking finds for a question, best first."""
-        query = query.strip()[:QUERY_LIMIT]
-        if not query:
+        words = telling_words(query)
+        if not words:
             return ()
         body = {
-            "query": query,
+            "query": " ".join(words),
             "limit": limit + SUMMARIES,
             "score_threshold": LOWEST_SCORE,
             "context_type": "memory",

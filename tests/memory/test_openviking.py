@@ -206,16 +206,18 @@ def test_recall_gives_what_is_found_as_facts(server: FakeOpenViking) -> None:
         "nothing",
     ]
     memory = memory_at(server)
-    found = memory.recall(" what do I drink? ", "s", 6)
+    found = memory.recall(" what do I drink in the evening? ", "s", 6)
     assert found == [
         Fact("viking://user/memories/preferences/tea.md", "Likes tea.", "preference"),
         Fact("viking://user/memories/events/x.md", "x" * 400),
     ]
-    body = {"query": "what do I drink?", "limit": 24, "score_threshold": 0.15, "context_type": "memory"}
+    body = {"query": "drink evening", "limit": 24, "score_threshold": 0.15, "context_type": "memory"}
     assert server.calls[0].body == body
     (tool,) = memory.tools()
     assert tool.run(Asked(Source("s")), {"query": "tea"}).text.startswith("- Likes tea.")
     assert memory.recall("  ", "s", 6) == ()
+    memory.recall("Where " + " ".join(f"w{'o' * length}rd" for length in range(12)), "s", 6)
+    assert server.calls[-1].body["query"].split() == [f"w{'o' * length}rd" for length in range(4, 12)]
 
 
 def test_its_facts_are_not_ours_to_change(server: FakeOpenViking) -> None:
