@@ -44,6 +44,7 @@ export function label(element, text) {
  */
 export function reconcile(parent, items, { key, create, isSame }) {
   const known = new Map([...parent.children].map((child) => [child.dataset.key, child]));
+  const focused = focusIn(parent);
   let at = parent.firstElementChild;
   for (const item of items) {
     const name = String(key(item));
@@ -52,12 +53,13 @@ export function reconcile(parent, items, { key, create, isSame }) {
     const child = found && isSame(found.shownItem, item) ? found : made(create(item), name, item);
     if (found && found !== child) {
       if (found === at) at = child;
-      swap(found, child);
+      found.replaceWith(child);
     }
     if (child === at) at = at.nextElementSibling;
     else parent.insertBefore(child, at);
   }
   for (const child of known.values()) child.remove();
+  if (focused) refocus(parent, focused);
 }
 
 /** Show a text that mostly grows: what is new is appended. */
@@ -85,12 +87,21 @@ export function appendText(block, text) {
   }
 }
 
-/** Put one element in the place of another; a control that has the focus hands it to its like. */
-function swap(old, fresh) {
-  const controls = (element) => [...element.querySelectorAll("a, button, input, select, summary")];
-  const focused = controls(old).indexOf(document.activeElement);
-  old.replaceWith(fresh);
-  if (focused !== -1) controls(fresh)[focused]?.focus({ preventScroll: true });
+/** Where the focus is among the children of an element: in which, at which of its controls. */
+function focusIn(parent) {
+  const child = [...parent.children].find((one) => one.contains(document.activeElement));
+  return child && { key: child.dataset.key, place: controls(child).indexOf(document.activeElement) };
+}
+
+/** What had the focus was drawn anew or moved: the focus goes on to it. */
+function refocus(parent, { key, place }) {
+  const child = [...parent.children].find((one) => one.dataset.key === key);
+  if (!child || place === -1 || child.contains(document.activeElement)) return;
+  controls(child)[place]?.focus({ preventScroll: true });
+}
+
+function controls(element) {
+  return [...element.querySelectorAll("a, button, input, select, summary")];
 }
 
 function made(child, name, item) {

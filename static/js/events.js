@@ -2,7 +2,7 @@
 
 import { follow } from "./follow.js";
 
-export function createEvents(store, server, sessions, models) {
+export function createEvents(store, server, sessions, chats, models) {
   let cursor;
   let follower = null;
   let isStarted = false;
@@ -38,7 +38,7 @@ export function createEvents(store, server, sessions, models) {
 
   function linked(link) {
     store.dispatch({ type: "link", link });
-    if (link === "lost" && store.get().list.state === "unread") sessions.readList();
+    if (link === "lost" && store.get().list.state === "unread") chats.read();
   }
 
   function hear({ type, id, data }) {
@@ -63,7 +63,7 @@ export function createEvents(store, server, sessions, models) {
   }
 
   function readAll() {
-    sessions.readList();
+    chats.read();
     sessions.refresh();
   }
 

@@ -15,6 +15,22 @@ export function ago(timeS, nowS) {
   return new Date(timeS * 1000).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
 }
 
+/** The part of a list by days that a time is in: "Today" … "Previous 30 days", else its month. */
+export function dayGroup(timeS, now = new Date()) {
+  const time = new Date(timeS * 1000);
+  const days = Math.round((startOf(now) - startOf(time)) / (DAY_S * 1000));
+  if (days <= 0) return "Today";
+  if (days === 1) return "Yesterday";
+  if (days <= 7) return "Previous 7 days";
+  if (days <= 30) return "Previous 30 days";
+  return time.toLocaleDateString(undefined, { month: "long", year: "numeric" });
+}
+
+/** Midnight before a time, where this browser is. */
+function startOf(time) {
+  return new Date(time.getFullYear(), time.getMonth(), time.getDate());
+}
+
 export function fullTime(timeS) {
   return new Date(timeS * 1000).toLocaleString();
 }

@@ -2,12 +2,15 @@
 
 import { createAnnouncer } from "./announcer.js";
 import { NOT_TAKEN, enterTyped, logIn, logOut, refuse, watchOtherTabs } from "./auth.js";
+import { createChatList } from "./chatlist.js";
 import { createComposer } from "./composer.js";
 import { createConnecting } from "./connecting.js";
 import { keepDrafts } from "./drafts.js";
 import { createEvents } from "./events.js";
+import { createFilter } from "./filter.js";
 import { keepFocus } from "./focus.js";
 import { handleKeys } from "./keys.js";
+import { createLabelsDialog } from "./labelsdialog.js";
 import { createLogin } from "./login.js";
 import { createModels } from "./models.js";
 import { createModelsDialog } from "./modelsdialog.js";
@@ -31,26 +34,34 @@ const server = createServer(
   () => refuse(store, NOT_TAKEN),
 );
 const sessions = createSessions(store, server);
+const chats = createChatList(store, server, sessions);
 const turns = createTurns(store, server, sessions);
 const sending = createSending(store, server, sessions);
 const search = createSearch(store, server, sessions);
 const models = createModels(store, server);
 const connecting = createConnecting(store, server, sessions, sending, models);
-const events = createEvents(store, server, sessions, models);
+const events = createEvents(store, server, sessions, chats, models);
 
 const act = {
   enter: async (typed) => begin(await enterTyped(store, server, typed)),
   logOut: () => logOut(server),
   newChat,
   drawer: (isOpen) => dispatch({ type: "drawer", isOpen }),
-  moreSessions: () => sessions.readList(true),
+  moreSessions: () => chats.read(true),
+  choose: chats.choose,
+  readFacets: chats.readFacets,
   search: search.type,
   moreResults: search.more,
   openHit: search.open,
   startRename: (sessionId) => dispatch({ type: "renaming", session_id: sessionId }),
-  rename: sessions.rename,
+  rename: chats.rename,
+  pin: chats.pin,
+  archive: chats.archive,
+  duplicate: chats.duplicate,
+  startLabels: chats.startLabels,
+  label: chats.label,
   remove,
-  restore: sessions.restore,
+  restore: chats.restore,
   select: (messageId) => keepFocus(() => sessions.select(messageId)),
   resume: () => keepFocus(turns.resume),
   unqueue: (turnId) => keepFocus(() => turns.unqueue(turnId)),
@@ -70,6 +81,8 @@ const views = [
   searchView.render,
   createLogin(act),
   createSidebar(act),
+  createFilter(act),
+  createLabelsDialog(act),
   createTranscript(act),
   createPanel(act),
   createStatusLine(),
@@ -101,6 +114,7 @@ async function begin(isIn) {
   if (!store.get().session) sessions.refresh();
   events.start();
   models.read();
+  chats.readFacets();
   if (store.get().open === null) requestAnimationFrame(composer.focus);
   try {
     dispatch({ type: "commands", commands: (await server.commands()).commands });
@@ -116,7 +130,7 @@ function newChat() {
 
 /** The focus does not fall to nowhere with the row it was in. */
 async function remove(sessionId) {
-  await sessions.remove(sessionId);
+  await chats.remove(sessionId);
   requestAnimationFrame(() => document.activeElement === document.body && composer.focus());
 }
 
@@ -134,9 +148,9 @@ function closing(change) {
 
 /** Close the topmost thing that is open, else stop the reply; false when there was nothing to do. */
 function escape() {
-  const { connect, drawer, panel, turn } = store.get();
+  const { connect, labelling, drawer, panel, turn } = store.get();
   // A dialog closes itself.
-  if (connect) return false;
+  if (connect || labelling) return false;
   if (searchView.back()) return true;
   if (drawer) return act.drawer(false);
   if (panel) return act.closePanel();

@@ -1,5 +1,8 @@
 /** The list of sessions as a value: pages and single changes merged, newest activity first. */
 
+/** The filter that lets every chat through that is not in the archive. */
+export const ALL = { archived: false, project: null, tag: null };
+
 /** Add a page of rows; with `replace` it is the first page and the list begins anew. */
 export function withPage(list, { rows, next, replace }) {
   const known = new Map(list.rows.map((row) => [row.session_id, row]));
@@ -17,7 +20,7 @@ export function withRow(list, sessionId, row) {
   const others = list.rows.filter((entry) => entry.session_id !== sessionId);
   if (!row) return { ...list, rows: others, gone: [...list.gone, sessionId] };
   const gone = list.gone.filter((id) => id !== sessionId);
-  if (!isListed(row)) return { ...list, rows: others, gone };
+  if (!isListed(row, list.filter)) return { ...list, rows: others, gone };
   const shown = newer(known, row);
   const last = others.at(-1);
   const isBelow = list.next !== null && last && inOrder(last, shown) < 0;
@@ -29,8 +32,9 @@ function newer(known, row) {
   return known && known.revision > row.revision ? known : row;
 }
 
-function isListed(row) {
-  return !row.archived && Boolean(row.title || row.message_count || row.queued || row.damaged);
+function isListed(row, { archived, project, tag }) {
+  const isChosen = (project === null || row.project === project) && (tag === null || row.tags?.includes(tag));
+  return isChosen && Boolean(row.archived) === archived && Boolean(row.title || row.message_count || row.queued || row.damaged);
 }
 
 function inOrder(a, b) {

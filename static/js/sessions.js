@@ -1,4 +1,4 @@
-/** What a person does with sessions: open, list, name, delete, bring back. */
+/** The session that is open: which one, its messages, and what of them was seen. */
 
 import { readDraft } from "./drafts.js";
 import { NEW } from "./state.js";
@@ -109,47 +109,10 @@ export function createSessions(store, server) {
     });
   }
 
-  async function readList(isMore = false) {
-    const { list } = store.get();
-    if (list.state === "reading" || (isMore && !list.next)) return;
-    store.dispatch({ type: "list/reading" });
-    try {
-      const { sessions, next } = await server.sessions(isMore ? list.next : undefined);
-      store.dispatch({ type: "list/page", rows: sessions, next, replace: !isMore });
-    } catch (failure) {
-      store.dispatch({ type: "list/problem", problem: failure.message });
-    }
-  }
-
-  async function rename(sessionId, title) {
-    store.dispatch({ type: "renaming", session_id: null });
-    await attempt(() => server.rename(sessionId, title));
-  }
-
   /** Show another variant of a message of the open session. */
   async function select(messageId) {
     await attempt(() => server.select(store.get().open, messageId));
     await refresh();
-  }
-
-  async function remove(sessionId) {
-    const { list, open: shown } = store.get();
-    const row = list.rows.find(({ session_id }) => session_id === sessionId);
-    await attempt(async () => {
-      await server.remove(sessionId);
-      store.dispatch({ type: "list/row", session_id: sessionId, row: null });
-      store.dispatch({ type: "toast/shown", toast: deleted(sessionId, row, shown === sessionId) });
-      if (store.get().open === sessionId) open(null);
-    });
-  }
-
-  async function restore(toast) {
-    store.dispatch({ type: "toast/closed" });
-    await attempt(async () => {
-      const { session } = await server.restore(toast.restores);
-      store.dispatch({ type: "list/row", session_id: session.session_id, row: session });
-      if (toast.wasOpen) open(session.session_id);
-    });
   }
 
   async function attempt(work) {
@@ -161,11 +124,5 @@ export function createSessions(store, server) {
     }
   }
 
-  return { followAddress, open, openAt, refresh, markSeen, readEarlier, readList, rename, select, remove, restore };
-}
-
-/** A damaged file is not read again, so nothing can bring it back here. */
-function deleted(sessionId, row, wasOpen) {
-  if (row?.damaged) return { text: "Deleted a damaged chat. Its file stays in “trash” in the state folder for 30 days." };
-  return { text: `Deleted “${row?.title || "Untitled"}”.`, restores: sessionId, wasOpen };
+  return { followAddress, open, openAt, refresh, markSeen, readEarlier, select, attempt };
 }

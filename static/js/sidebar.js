@@ -1,7 +1,8 @@
-/** The list of sessions: open, rename in place, delete. */
+/** The list of sessions by days: open, rename in place, and a menu for the rest. */
 
 import { h, iconButton, label, reconcile } from "./dom.js";
-import { ago, fullTime } from "./format.js";
+import { ago, dayGroup, fullTime } from "./format.js";
+import { openMenu } from "./menu.js";
 
 const REFRESH_MS = 60_000;
 
@@ -24,18 +25,24 @@ export function createSidebar(act) {
   list.addEventListener("click", (event) => event.target.closest("a") && act.drawer(false));
   const watcher = new IntersectionObserver(([entry]) => entry.isIntersecting && act.moreSessions(), { root: scroll });
   watcher.observe(more);
-  setInterval(refreshTimes, REFRESH_MS);
+  let last = null;
+  setInterval(() => {
+    refreshTimes();
+    if (last) render(last);
+  }, REFRESH_MS);
 
-  function render({ list: sessions, open, renaming, drawer }) {
+  function render(state) {
+    const { list: sessions, open, renaming, drawer } = state;
+    last = state;
     showDrawer(drawer);
-    const shownNow = `${open} ${renaming}`;
+    const shownNow = `${open} ${renaming} ${new Date().toDateString()}`;
     if (sessions === shownList && shownNow === shownWith) return;
     const hasMore = shownList?.next !== sessions.next;
     [shownList, shownWith] = [sessions, shownNow];
-    const items = sessions.rows.map((row) => ({ row, isOpen: row.session_id === open, isRenamed: row.session_id === renaming }));
-    reconcile(list, items, { key: (item) => item.row.session_id, create: (item) => createRow(item, act), isSame: isSameRow });
+    const rows = sessions.rows.map((row) => ({ row, isOpen: row.session_id === open, isRenamed: row.session_id === renaming }));
+    reconcile(list, withDays(rows), { key: keyOf, create: (item) => (item.row ? createRow(item, act) : createDay(item)), isSame: isSameItem });
     if (renaming) list.querySelector("input")?.focus();
-    label(note, sessions.problem || (sessions.state === "read" && items.length === 0 ? "No chats yet." : ""));
+    label(note, sessions.problem || (sessions.state === "read" && rows.length === 0 ? noneOf(sessions.filter) : ""));
     note.hidden = note.textContent === "";
     more.hidden = sessions.next === null;
     if (hasMore) lookAgain();
@@ -69,13 +76,49 @@ function createRow({ row, isOpen, isRenamed }, act) {
     h("span", { class: "session-line" }, h("span", { class: "session-title", dir: "auto" }, name), createTime(row)),
     h("span", { class: "session-line" }, h("span", { class: "session-snippet", dir: "auto" }, snippetOf(row)), ...marks(row, isOpen)),
   );
-  const buttons = h(
-    "div",
-    { class: "session-buttons" },
-    row.damaged ? null : iconButton("edit", `Rename ${name}`, () => act.startRename(id)),
-    iconButton("delete", `Delete ${name}`, () => act.remove(id)),
-  );
+  const options = iconButton("more", `Options for ${name}`, (event) => openOptions(event.currentTarget, row, act), { "aria-haspopup": "menu" });
+  const buttons = h("div", { class: "session-buttons" }, options);
   return h("li", { class: `session${isOpen ? " is-open" : ""}` }, link, buttons);
+}
+
+function openOptions(button, row, act) {
+  const id = row.session_id;
+  const remove = { text: "Delete", run: () => act.remove(id) };
+  const rest = [
+    { text: "Rename", run: () => act.startRename(id) },
+    { text: row.pinned ? "Unpin" : "Pin", run: () => act.pin(id, !row.pinned) },
+    { text: "Project and tags", run: () => act.startLabels(id) },
+    { text: "Duplicate", run: () => act.duplicate(id) },
+    { text: row.archived ? "Take out of the archive" : "Archive", run: () => act.archive(id, !row.archived) },
+  ];
+  const find = () => document.querySelector(`#session-list > [data-key="${CSS.escape(id)}"] .icon-button`);
+  openMenu(button, button.getAttribute("aria-label"), row.damaged ? [remove] : [...rest, remove], find);
+}
+
+/** The items with the name of each day before those of it; pinned ones come first. */
+function withDays(rows) {
+  const items = [];
+  let shown = null;
+  for (const item of rows) {
+    const day = item.row.pinned ? "Pinned" : dayGroup(item.row.updated_at);
+    if (day !== shown) items.push({ day });
+    items.push(item);
+    shown = day;
+  }
+  return items;
+}
+
+function createDay({ day }) {
+  return h("li", { class: "session-day" }, h("h2", {}, day));
+}
+
+function keyOf({ day, row }) {
+  return row ? row.session_id : `day ${day}`;
+}
+
+function noneOf({ archived, project, tag }) {
+  if (archived) return "The archive is empty.";
+  return project || tag ? "No chats here." : "No chats yet.";
 }
 
 function createTime({ updated_at: time }) {
@@ -117,7 +160,8 @@ function createRename(row, act) {
   return input;
 }
 
-function isSameRow(a, b) {
+function isSameItem(a, b) {
+  if (!a.row || !b.row) return a.day === b.day;
   if (a.isRenamed || b.isRenamed) return a.isRenamed && b.isRenamed;
   return a.row === b.row && a.isOpen === b.isOpen;
 }

@@ -1,7 +1,7 @@
 /** The whole state of the page, and the one pure function that changes it. */
 
 import { hasReply } from "./line.js";
-import { withPage, withRow } from "./rows.js";
+import { ALL, withPage, withRow } from "./rows.js";
 import { applyEvent, newTurn } from "./turn.js";
 
 /** The key of the draft that belongs to no session yet. */
@@ -10,7 +10,8 @@ export const NEW = "new";
 export function initialState() {
   return {
     auth: { token: null, isNeeded: false, problem: "" },
-    list: { rows: [], gone: [], next: null, state: "unread", problem: "" },
+    list: { rows: [], gone: [], next: null, state: "unread", problem: "", filter: ALL },
+    facets: { projects: [], tags: [] },
     search: { query: "", results: null, next: null, isReading: false, problem: "" },
     open: null,
     target: null,
@@ -30,6 +31,7 @@ export function initialState() {
     toast: null,
     drawer: false,
     renaming: null,
+    labelling: null,
     completion: { active: 0, isClosed: false },
   };
 }
@@ -57,6 +59,8 @@ const CHANGES = {
   "list/page": (s, e) => ({ ...s, list: withPage(s.list, e) }),
   "list/problem": (s, e) => ({ ...s, list: { ...s.list, state: "read", problem: e.problem } }),
   "list/row": rowChanged,
+  "list/filter": (s, e) => ({ ...s, list: { ...s.list, filter: e.filter, rows: [], next: null, state: "unread", problem: "" } }),
+  facets: (s, e) => ({ ...s, facets: e.facets }),
   search: (s, e) => ({ ...s, search: { ...s.search, ...e.change } }),
   open: (s, e) => opened(s, e),
   target: (s, e) => (e.session_id === s.open ? { ...s, target: { message_id: e.message_id } } : s),
@@ -87,6 +91,7 @@ const CHANGES = {
   "toast/shown": (s, e) => ({ ...s, toast: e.toast }),
   "toast/closed": (s) => ({ ...s, toast: null }),
   drawer: (s, e) => ({ ...s, drawer: e.isOpen }),
+  labelling: (s, e) => ({ ...s, labelling: e.row }),
   renaming: (s, e) => ({ ...s, renaming: e.session_id }),
   completion: (s, e) => ({ ...s, completion: { ...s.completion, ...e.change } }),
 };

@@ -29,7 +29,7 @@ export function createToast(act) {
     if (!toast) return;
     const undo = () => act.restore(toast);
     element.append(h("span", {}, toast.text));
-    if (toast.restores) element.append(h("button", { type: "button", class: "button button-small", on: { click: undo } }, "Undo"));
+    if (toast.restores || toast.unarchives) element.append(h("button", { type: "button", class: "button button-small", on: { click: undo } }, "Undo"));
     element.append(iconButton("close", "Dismiss", act.closeToast));
     wait();
   };

@@ -109,6 +109,11 @@ class Chat:
     def rows(self) -> Locator:
         return self.page.locator("#session-list .session")
 
+    def option(self, chat: str, name: str) -> None:
+        """Choose from the menu of a chat in the list."""
+        self.page.get_by_role("button", name=f"Options for {chat}").click()
+        self.page.get_by_role("menuitem", name=name, exact=True).click()
+
     def said(self, *texts: str) -> None:
         """Wait until exactly these bubbles of the user are shown."""
         expect(self.page.locator("#messages .message-user .text")).to_have_text(list(texts))

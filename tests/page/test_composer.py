@@ -90,7 +90,7 @@ def test_everything_is_reached_by_keyboard(chat: Chat) -> None:
     chat.send("Hello")
     chat.replied("You said: Hello")
     chat.page.locator("#new-chat").focus()
-    for name in ("Search in all chats", "Hello", "Rename Hello", "Delete Hello"):
+    for name in ("Search in all chats", "Chats shown", "Hello", "Options for Hello"):
         chat.page.keyboard.press("Tab")
         focused = chat.page.evaluate(
             "() => document.activeElement.ariaLabel ?? document.activeElement.textContent"
