@@ -52,8 +52,8 @@ def test_the_menu_of_a_chat_is_worked_by_keyboard(chat: Chat, size: tuple[int, i
     page.set_viewport_size({"width": size[0], "height": size[1]})
     if page.locator("#drawer-open").is_visible():
         page.locator("#drawer-open").click()
+        expect(page.locator("#new-chat")).to_be_focused()
     button = page.get_by_role("button", name="Options for One")
-    expect(button).to_be_visible()
     button.focus()
     page.keyboard.press("Enter")
     item = page.get_by_role("menuitem")
