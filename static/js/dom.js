@@ -97,11 +97,12 @@ function focusIn(parent) {
 function refocus(parent, { key, place }) {
   const child = [...parent.children].find((one) => one.dataset.key === key);
   if (!child || place === -1 || child.contains(document.activeElement)) return;
-  controls(child)[place]?.focus({ preventScroll: true });
+  const all = controls(child);
+  (all[place] ?? all.at(-1))?.focus({ preventScroll: true });
 }
 
 function controls(element) {
-  return [...element.querySelectorAll("a, button, input, select, summary")];
+  return [...element.querySelectorAll("a, button, input, select, summary, textarea")];
 }
 
 function made(child, name, item) {

@@ -2,7 +2,7 @@
 
 import { follow } from "./follow.js";
 
-export function createEvents(store, server, sessions, chats, models) {
+export function createEvents(store, server, sessions, chats, models, facts) {
   let cursor;
   let follower = null;
   let isStarted = false;
@@ -45,6 +45,7 @@ export function createEvents(store, server, sessions, chats, models) {
     if (type === "hello") greeted(data);
     else if (type === "reset") restarted(data);
     else if (type === "sessions_changed") changed(data);
+    else if (type === "memory") facts.changed();
     if (id) cursor = id;
   }
 

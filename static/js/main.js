@@ -7,11 +7,13 @@ import { createComposer } from "./composer.js";
 import { createConnecting } from "./connecting.js";
 import { keepDrafts } from "./drafts.js";
 import { createEvents } from "./events.js";
+import { createFacts } from "./facts.js";
 import { createFilter } from "./filter.js";
 import { keepFocus } from "./focus.js";
 import { handleKeys } from "./keys.js";
 import { createLabelsDialog } from "./labelsdialog.js";
 import { createLogin } from "./login.js";
+import { createMemoryDialog } from "./memorydialog.js";
 import { createModels } from "./models.js";
 import { createModelsDialog } from "./modelsdialog.js";
 import { createPanel } from "./panel.js";
@@ -40,7 +42,8 @@ const sending = createSending(store, server, sessions);
 const search = createSearch(store, server, sessions);
 const models = createModels(store, server);
 const connecting = createConnecting(store, server, sessions, sending, models);
-const events = createEvents(store, server, sessions, chats, models);
+const facts = createFacts(store, server);
+const events = createEvents(store, server, sessions, chats, models, facts);
 
 const act = {
   enter: async (typed) => begin(await enterTyped(store, server, typed)),
@@ -87,6 +90,7 @@ const views = [
   createPanel(act),
   createStatusLine(),
   createModelsDialog(connecting),
+  createMemoryDialog(facts, act),
   createToast(act),
 ];
 
@@ -148,9 +152,9 @@ function closing(change) {
 
 /** Close the topmost thing that is open, else stop the reply; false when there was nothing to do. */
 function escape() {
-  const { connect, labelling, drawer, panel, turn } = store.get();
+  const { connect, labelling, memory, drawer, panel, turn } = store.get();
   // A dialog closes itself.
-  if (connect || labelling) return false;
+  if (connect || labelling || memory) return false;
   if (searchView.back()) return true;
   if (drawer) return act.drawer(false);
   if (panel) return act.closePanel();

@@ -2,6 +2,7 @@
 
 import { h, label, reconcile } from "./dom.js";
 import { ago, fullTime } from "./format.js";
+import { addressOf } from "./sessions.js";
 
 export function createSearchView(act) {
   const input = document.getElementById("search");
@@ -96,11 +97,6 @@ export function createSearchView(act) {
 
 function keyOf(hit) {
   return `${hit.session_id} ${hit.message_id ?? "title"}`;
-}
-
-function addressOf({ session_id, message_id }) {
-  const names = message_id ? { session: session_id, message: message_id } : { session: session_id };
-  return `#${new URLSearchParams(names)}`;
 }
 
 function createTime({ timestamp: time }) {

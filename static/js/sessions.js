@@ -6,6 +6,12 @@ import { NEW } from "./state.js";
 const PAGE = 100;
 const OLDER = 200;
 
+/** The address of a session, or of one of its messages. */
+export function addressOf({ session_id, message_id = null }) {
+  const names = message_id === null ? { session: session_id } : { session: session_id, message: message_id };
+  return `#${new URLSearchParams(names)}`;
+}
+
 export function createSessions(store, server) {
   let reading = null;
   let isStale = false;
@@ -29,7 +35,7 @@ export function createSessions(store, server) {
   /** Go to a message of a session; with null to its end. */
   function openAt(sessionId, messageId) {
     if (messageId === null) return open(sessionId);
-    history.pushState(null, "", `#${new URLSearchParams({ session: sessionId, message: messageId })}`);
+    history.pushState(null, "", addressOf({ session_id: sessionId, message_id: messageId }));
     show(sessionId, true);
     goTo(sessionId, messageId);
   }
