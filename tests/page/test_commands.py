@@ -60,7 +60,7 @@ def test_new_opens_another_chat(chat: Chat) -> None:
 
 
 def test_completion_by_keyboard(chat: Chat) -> None:
-    box, options = chat.box, chat.page.get_by_role("option")
+    box, options = chat.box, chat.page.get_by_role("listbox", name="Commands").get_by_role("option")
     box.press_sequentially("/re")
     expect(options).to_have_count(3)
     expect(options.last).to_contain_text("also /reset")
