@@ -34,12 +34,12 @@ export function createChatList(store, server, sessions) {
   }
 
   async function pin(sessionId, isPinned) {
-    await change(sessionId, () => server.pin(sessionId, isPinned));
+    await change(() => server.pin(sessionId, isPinned));
   }
 
   async function archive(sessionId, isArchived) {
     const title = rowOf(sessionId)?.title || "Untitled";
-    await change(sessionId, () => server.archive(sessionId, isArchived), isArchived ? { text: `Archived “${title}”.`, unarchives: sessionId } : null);
+    await change(() => server.archive(sessionId, isArchived), isArchived ? { text: `Archived “${title}”.`, undo: { name: "archive", session_id: sessionId } } : null);
   }
 
   async function duplicate(sessionId) {
@@ -48,14 +48,21 @@ export function createChatList(store, server, sessions) {
 
   /** Begin to say in which project a chat is and which tags it has; null ends it. */
   function startLabels(sessionId) {
-    dispatch({ type: "labelling", row: sessionId && rowOf(sessionId) });
+    dispatch({ type: "labelling", labelling: sessionId && { row: rowOf(sessionId), problem: "" } });
     if (sessionId) readFacets();
   }
 
+  /** Give a chat its project and tags; a refusal is said where they are typed, and they stay there. */
   async function label(row, { project, tags }) {
     const id = row.session_id;
-    if (project !== (row.project ?? "")) await change(id, () => server.move(id, project || null));
-    if (tags.join() !== (row.tags ?? []).join()) await change(id, () => server.tag(id, tags));
+    try {
+      if (project !== (row.project ?? "")) shown((await server.move(id, project || null)).session);
+      if (tags.join() !== (row.tags ?? []).join()) shown((await server.tag(id, tags)).session);
+    } catch (failure) {
+      const { labelling } = store.get();
+      if (labelling) dispatch({ type: "labelling", labelling: { ...labelling, problem: failure.message } });
+      return;
+    }
     startLabels(null);
     await readFacets();
     const { list, facets } = store.get();
@@ -75,33 +82,36 @@ export function createChatList(store, server, sessions) {
     });
   }
 
-  async function restore(toast) {
+  /** Take back what a notice tells of. */
+  async function takeBack({ name, session_id, wasOpen }) {
     dispatch({ type: "toast/closed" });
-    if (toast.unarchives) return archive(toast.unarchives, false);
+    if (name === "archive") return archive(session_id, false);
     await sessions.attempt(async () => {
-      const { session } = await server.restore(toast.restores);
-      dispatch({ type: "list/row", session_id: session.session_id, row: session });
-      if (toast.wasOpen) sessions.open(session.session_id);
+      shown((await server.restore(session_id)).session);
+      if (wasOpen) sessions.open(session_id);
     });
   }
 
-  async function change(sessionId, work, toast = null) {
+  async function change(work, toast = null) {
     await sessions.attempt(async () => {
-      const { session } = await work();
-      dispatch({ type: "list/row", session_id: sessionId, row: session });
+      shown((await work()).session);
       if (toast) dispatch({ type: "toast/shown", toast });
     });
+  }
+
+  function shown(row) {
+    dispatch({ type: "list/row", session_id: row.session_id, row });
   }
 
   function rowOf(sessionId) {
     return store.get().list.rows.find(({ session_id }) => session_id === sessionId);
   }
 
-  return { read, choose, readFacets, rename, pin, archive, duplicate, startLabels, label, remove, restore };
+  return { read, choose, readFacets, rename, pin, archive, duplicate, startLabels, label, remove, takeBack };
 }
 
 /** A damaged file is not read again, so nothing can bring it back here. */
 function deleted(sessionId, row, wasOpen) {
   if (row?.damaged) return { text: "Deleted a damaged chat. Its file stays in “trash” in the state folder for 30 days." };
-  return { text: `Deleted “${row?.title || "Untitled"}”.`, restores: sessionId, wasOpen };
+  return { text: `Deleted “${row?.title || "Untitled"}”.`, undo: { name: "delete", session_id: sessionId, wasOpen } };
 }

@@ -17,6 +17,16 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
+/** A link that `follow` takes; opening it in a new tab or window stays the browser's. */
+export function linkTo(href, follow, props, ...children) {
+  const click = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    follow();
+  };
+  return h("a", { ...props, href, on: { click } }, ...children);
+}
+
 /** An icon of the sheet in the page; the control around it carries the name. */
 export function icon(name) {
   const svg = document.createElementNS(SVG, "svg");

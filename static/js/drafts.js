@@ -1,6 +1,6 @@
 /** Unsent texts, one for each session, kept in this browser. */
 
-import { emptyDraft } from "./state.js";
+import { emptyDraft } from "./written.js";
 
 const DRAFT = "talaria.draft.";
 const SENDING = "talaria.sending.";

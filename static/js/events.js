@@ -78,9 +78,10 @@ export function createEvents(store, server, sessions, chats, models, facts) {
   }
 
   function gone(sessionId) {
-    const text = "This chat was deleted.";
-    if (store.get().toast?.restores !== sessionId) {
-      store.dispatch({ type: "toast/shown", toast: { text, restores: sessionId, wasOpen: true } });
+    const { undo } = store.get().toast ?? {};
+    if (undo?.name !== "delete" || undo.session_id !== sessionId) {
+      const toast = { text: "This chat was deleted.", undo: { name: "delete", session_id: sessionId, wasOpen: true } };
+      store.dispatch({ type: "toast/shown", toast });
     }
     sessions.open(null);
   }

@@ -12,7 +12,7 @@ export function createFilter(act) {
 
   select.addEventListener("change", () => act.choose(filters[select.selectedIndex]));
   // What other tabs have named since.
-  for (const type of ["focus", "pointerenter"]) select.addEventListener(type, act.readFacets);
+  select.addEventListener("focus", act.readFacets);
 
   return ({ list: { filter }, facets, search }) => {
     // A search looks in all chats.

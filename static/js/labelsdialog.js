@@ -1,39 +1,33 @@
 /** The dialog that says in which project a chat is and which tags it has. */
 
-import { h } from "./dom.js";
+import { createDialog } from "./dialog.js";
+import { h, label } from "./dom.js";
 
 export function createLabelsDialog(act) {
-  const dialog = document.getElementById("labels");
-  const [project, tags, projects, known, title] = ["labels-project", "labels-tags", "labels-projects", "labels-known", "labels-chat"].map(
-    (id) => document.getElementById(id),
-  );
+  const dialog = createDialog("labels", () => act.startLabels(null));
+  const [project, tags, projects, known, title, problem] = [
+    "labels-project", "labels-tags", "labels-projects", "labels-known", "labels-chat", "labels-problem",
+  ].map((id) => document.getElementById(id));
   let shownFacets = null;
   let row = null;
 
-  dialog.addEventListener("close", () => act.startLabels(null));
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-  document.getElementById("labels-close").addEventListener("click", () => dialog.close());
   document.getElementById("labels-form").addEventListener("submit", (event) => {
     event.preventDefault();
     act.label(row, { project: project.value.trim(), tags: tagsIn(tags.value) });
   });
 
   return ({ labelling, facets }) => {
-    if (!labelling) {
-      if (dialog.open) dialog.close();
-      row = null;
-      return;
-    }
-    if (labelling !== row) begin(labelling);
+    dialog.show(labelling !== null);
+    if (labelling && labelling.row !== row) begin(labelling.row);
+    row = labelling?.row ?? null;
+    label(problem, labelling?.problem ?? "");
     if (facets !== shownFacets) offer(facets);
-    if (!dialog.open) dialog.showModal();
   };
 
   function begin(of) {
-    row = of;
-    title.textContent = row.title || "Untitled";
-    project.value = row.project ?? "";
-    tags.value = (row.tags ?? []).join(", ");
+    title.textContent = of.title || "Untitled";
+    project.value = of.project ?? "";
+    tags.value = (of.tags ?? []).join(", ");
   }
 
   function offer(facets) {

@@ -64,7 +64,7 @@ const act = {
   startLabels: chats.startLabels,
   label: chats.label,
   remove,
-  restore: chats.restore,
+  takeBack: chats.takeBack,
   select: (messageId) => keepFocus(() => sessions.select(messageId)),
   resume: () => keepFocus(turns.resume),
   unqueue: (turnId) => keepFocus(() => turns.unqueue(turnId)),

@@ -1,6 +1,7 @@
 /** The dialog "Memory": what is remembered, where it was said, and what a person can do about it. */
 
-import { h, label, reconcile } from "./dom.js";
+import { createDialog } from "./dialog.js";
+import { h, label, linkTo, reconcile } from "./dom.js";
 import { fullTime } from "./format.js";
 import { addressOf } from "./sessions.js";
 
@@ -9,15 +10,12 @@ const STATES = { active: "", suggested: "suggested", withdrawn: "withdrawn", del
 const ERASED = "[erased]";
 
 export function createMemoryDialog(facts, act) {
-  const dialog = document.getElementById("memory");
+  const dialog = createDialog("memory", facts.close);
   const [list, note, problem, said, search, state, more, form, added] = [
     "memory-list", "memory-note", "memory-problem", "memory-said", "memory-search", "memory-state", "memory-more", "memory-form", "memory-text",
   ].map((id) => document.getElementById(id));
   let shown = null;
 
-  dialog.addEventListener("close", facts.close);
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-  document.getElementById("memory-close").addEventListener("click", () => dialog.close());
   document.getElementById("memory-open").addEventListener("click", facts.open);
   search.addEventListener("input", () => facts.search(search.value));
   state.addEventListener("change", () => facts.filter(state.value));
@@ -31,10 +29,7 @@ export function createMemoryDialog(facts, act) {
     if (memory === shown) return;
     const isNewlyEdited = memory?.editing && memory.editing !== shown?.editing;
     shown = memory;
-    if (!memory) {
-      if (dialog.open) dialog.close();
-      return;
-    }
+    if (!memory) return dialog.show(false);
     if (search.value !== memory.query) search.value = memory.query;
     if (state.value !== memory.state) state.value = memory.state;
     label(problem, memory.problem);
@@ -43,7 +38,7 @@ export function createMemoryDialog(facts, act) {
     more.hidden = !memory.next;
     const items = (memory.facts ?? []).map((fact) => ({ fact, isEdited: fact.id === memory.editing }));
     reconcile(list, items, { key: ({ fact }) => fact.id, create: createCard, isSame: (a, b) => a.fact === b.fact && a.isEdited === b.isEdited });
-    if (!dialog.open) dialog.showModal();
+    dialog.show(true);
     if (isNewlyEdited) list.querySelector("textarea")?.focus();
   };
 
@@ -55,13 +50,11 @@ export function createMemoryDialog(facts, act) {
     const { source } = fact;
     const badge = STATES[fact.state] ? h("span", { class: "badge" }, STATES[fact.state]) : null;
     const time = h("time", { class: "hint" }, `${fact.kind} · ${fullTime(fact.created_at)}`);
-    const link = source ? h("a", { class: "hint", href: addressOf(source), on: { click: (event) => openSource(event, source) } }, "Where it was said") : null;
+    const link = source ? linkTo(addressOf(source), () => openSource(source), { class: "hint" }, "Where it was said") : null;
     return h("div", { class: "card-head" }, badge, time, link);
   }
 
-  function openSource(event, source) {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
+  function openSource(source) {
     dialog.close();
     act.openHit(source);
   }

@@ -1,5 +1,6 @@
 /** The dialog "Models": what can answer, what was found on this machine, and how to connect more. */
 
+import { createDialog } from "./dialog.js";
 import { label, reconcile } from "./dom.js";
 import { createEndpointForm } from "./endpointform.js";
 import { chosenCard, chosenCards, foundCard, foundCards } from "./modelcards.js";
@@ -8,7 +9,7 @@ import { agentInfo, whyNoDefault } from "./models.js";
 const NONE_FOUND = "No model server answers on the usual ports of Ollama, LM Studio, llama.cpp and vLLM.";
 
 export function createModelsDialog(connecting) {
-  const dialog = document.getElementById("models");
+  const dialog = createDialog("models", connecting.close);
   const [list, found, note, given, error, said] = [
     "models-list", "models-found", "models-note", "models-given", "models-error", "models-said",
   ].map((id) => document.getElementById(id));
@@ -17,9 +18,6 @@ export function createModelsDialog(connecting) {
   // Whether something better than the demonstration model answers by default.
   let hasBetter = false;
 
-  dialog.addEventListener("close", connecting.close);
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-  document.getElementById("models-close").addEventListener("click", () => dialog.close());
   document.getElementById("models-look").addEventListener("click", connecting.look);
   for (const id of ["models-open", "model-note-open"]) document.getElementById(id).addEventListener("click", connecting.open);
 
@@ -28,12 +26,11 @@ export function createModelsDialog(connecting) {
     const byDefault = agentInfo(models, null);
     hasBetter = Boolean(byDefault?.available) && byDefault.name !== "embedded";
     showForm(state, hasBetter);
+    dialog.show(connect !== null);
     if (!connect) {
-      if (dialog.open) dialog.close();
       picks.clear();
       return;
     }
-    if (!dialog.open) dialog.showModal();
     label(error, connect.error || connect.problem);
     label(said, connect.said);
     const cards = chosenCards(state);

@@ -1,6 +1,6 @@
 /** The search box above the chats and the hits in the place of the list. */
 
-import { h, label, reconcile } from "./dom.js";
+import { h, label, linkTo, reconcile } from "./dom.js";
 import { ago, fullTime } from "./format.js";
 import { addressOf } from "./sessions.js";
 
@@ -34,19 +34,17 @@ export function createSearchView(act) {
   }
 
   function createHit({ hit, isOpen }) {
-    const link = h(
-      "a",
-      { class: "session-link", href: addressOf(hit), "aria-current": isOpen ? "page" : null, on: { click: (event) => openHit(event, hit) } },
+    const link = linkTo(
+      addressOf(hit),
+      () => openHit(hit),
+      { class: "session-link", "aria-current": isOpen ? "page" : null },
       h("span", { class: "session-line" }, h("span", { class: "session-title", dir: "auto" }, hit.title || "Untitled"), createTime(hit)),
       h("span", { class: "hit-snippet", dir: "auto" }, hit.match_type === "title" ? "In the title" : hit.snippet),
     );
     return h("li", { class: `session${isOpen ? " is-open" : ""}` }, link);
   }
 
-  function openHit(event, hit) {
-    // A new tab or window is the browser's.
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
+  function openHit(hit) {
     opened = keyOf(hit);
     act.openHit(hit);
   }

@@ -2,7 +2,7 @@
 
 import { hold, readDraft, release, writeDraft } from "./drafts.js";
 import { newId } from "./format.js";
-import { NEW } from "./state.js";
+import { NEW } from "./written.js";
 
 export function createSending(store, server, sessions) {
   let housing = null;

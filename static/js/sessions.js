@@ -1,7 +1,7 @@
 /** The session that is open: which one, its messages, and what of them was seen. */
 
 import { readDraft } from "./drafts.js";
-import { NEW } from "./state.js";
+import { NEW } from "./written.js";
 
 const PAGE = 100;
 const OLDER = 200;

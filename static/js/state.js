@@ -3,9 +3,7 @@
 import { hasReply } from "./line.js";
 import { ALL, withPage, withRow } from "./rows.js";
 import { applyEvent, newTurn } from "./turn.js";
-
-/** The key of the draft that belongs to no session yet. */
-export const NEW = "new";
+import { NEW, WRITTEN, draftBeside, emptyDraft, outboxBeside, outboxBesideTurn, typed } from "./written.js";
 
 export function initialState() {
   return {
@@ -23,6 +21,7 @@ export function initialState() {
     usage: null,
     outbox: [],
     draft: emptyDraft(NEW),
+    editing: null,
     panel: null,
     commands: [],
     models: null,
@@ -43,17 +42,13 @@ export function reduce(state, event) {
   return change ? change(state, event) : state;
 }
 
-/** The draft of a session: `client_id` is that of a send whose outcome is unknown, made after message `after`. */
-export function emptyDraft(key) {
-  return { key, text: "", client_id: null, after: 0 };
-}
-
 /** The open dialog of models: nothing is known yet. */
 function freshConnect() {
   return { endpoints: null, lists: {}, servers: null, editing: null, problem: "", error: "", said: "" };
 }
 
 const CHANGES = {
+  ...WRITTEN,
   "auth/needed": (s, e) => ({ ...s, auth: { token: null, isNeeded: true, problem: e.problem } }),
   "auth/given": (s, e) => ({ ...s, auth: { token: e.token, isNeeded: false, problem: "" } }),
   "list/reading": (s) => ({ ...s, list: { ...s.list, state: "reading" } }),
@@ -75,11 +70,6 @@ const CHANGES = {
   "turn/gone": (s, e) => (s.turn?.stream_id === e.stream_id ? { ...s, turn: null } : s),
   "turn/link": (s, e) => withTurn(s, e, { link: e.link }),
   "turn/stopping": (s, e) => withTurn(s, e, { isStopping: e.isStopping }),
-  "draft/changed": (s, e) => typed(s, e.text),
-  "draft/set": (s, e) => ({ ...typed(s, e.draft.text), draft: e.draft }),
-  "send/begun": (s, e) => ({ ...typed(s, ""), panel: null, outbox: [...s.outbox, e.entry] }),
-  "send/accepted": accepted,
-  "send/dropped": (s, e) => ({ ...s, outbox: without(s.outbox, e.client_id) }),
   "panel/shown": (s, e) => ({ ...s, panel: e.panel }),
   "panel/closed": (s) => ({ ...s, panel: null }),
   commands: (s, e) => ({ ...s, commands: e.commands }),
@@ -93,7 +83,7 @@ const CHANGES = {
   "toast/shown": (s, e) => ({ ...s, toast: e.toast }),
   "toast/closed": (s) => ({ ...s, toast: null }),
   drawer: (s, e) => ({ ...s, drawer: e.isOpen }),
-  labelling: (s, e) => ({ ...s, labelling: e.row }),
+  labelling: (s, e) => ({ ...s, labelling: e.labelling }),
   renaming: (s, e) => ({ ...s, renaming: e.session_id }),
   completion: (s, e) => ({ ...s, completion: { ...s.completion, ...e.change } }),
 };
@@ -116,7 +106,7 @@ function housed(state, { session, visit }) {
 function loaded(state, { session }) {
   if (session.session_id !== state.open) return state;
   if (state.session && state.session.revision > session.revision) return state;
-  const outbox = state.outbox.filter((entry) => !isArrived(entry, session));
+  const outbox = outboxBeside(state.outbox, session);
   const turn = turnBeside(state.turn, session);
   return { ...state, session, problem: null, outbox, turn, draft: draftBeside(state.draft, session) };
 }
@@ -143,37 +133,12 @@ function turnEvent(state, { stream_id, event }) {
   if (state.turn?.stream_id !== stream_id) return state;
   const turn = applyEvent(state.turn, event);
   if (turn === state.turn) return state;
-  const outbox = turn.user ? state.outbox.filter((e) => !isOf(e, turn)) : state.outbox;
+  const outbox = outboxBesideTurn(state.outbox, turn);
   return { ...state, turn, outbox, usage: turn.terminal?.usage ?? turn.usage ?? state.usage };
 }
 
 function withTurn(state, { stream_id }, change) {
   return state.turn?.stream_id === stream_id ? { ...state, turn: { ...state.turn, ...change } } : state;
-}
-
-function typed(state, text) {
-  const { client_id, after, text: before } = state.draft;
-  const kept = text === before ? { client_id, after } : { client_id: null, after: 0 };
-  return { ...state, draft: { key: state.draft.key, text, ...kept }, completion: { active: 0, isClosed: false } };
-}
-
-function accepted(state, { client_id, turn_id, revision, session_id }) {
-  const isShown = session_id === state.open;
-  if (!isShown) return { ...state, outbox: without(state.outbox, client_id) };
-  const outbox = state.outbox.map((e) => (e.client_id === client_id ? { ...e, turn_id, revision } : e));
-  return { ...state, outbox: outbox.filter((e) => !isArrived(e, state.session) && !isOf(e, state.turn)) };
-}
-
-function without(outbox, clientId) {
-  return outbox.filter((entry) => entry.client_id !== clientId);
-}
-
-function isArrived(entry, session) {
-  return entry.revision !== undefined && session !== null && entry.revision <= session.revision;
-}
-
-function isOf(entry, turn) {
-  return turn !== null && turn.user !== null && entry.turn_id === turn.turn_id && entry.key === turn.session_id;
 }
 
 /** The turn beside a freshly read session: one whose end was not heard yet, or whose words are not stored. */
@@ -191,10 +156,3 @@ function isOver(turn, session) {
   return !isUnstored && session.revision >= (turn.terminal.revision ?? Infinity);
 }
 
-/** A text whose send seemed to fail leaves the composer once the session shows that it arrived. */
-function draftBeside(draft, session) {
-  const last = session.messages.findLast((message) => message.role === "user" && !message.kind);
-  const waits = session.queue.some((item) => item.client_id === draft.client_id);
-  const hasArrived = waits || (last && last.id > draft.after && last.text === draft.text);
-  return draft.client_id && hasArrived ? emptyDraft(draft.key) : draft;
-}

@@ -3,7 +3,7 @@
 import { label } from "./dom.js";
 import { tokens } from "./format.js";
 import { agentInfo, modelLabel } from "./models.js";
-import { NEW } from "./state.js";
+import { NEW } from "./written.js";
 
 /** What the open chat is doing: a word for the style, and the words for the reader. */
 export function stateOf({ turn, link, outbox, open }) {

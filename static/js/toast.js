@@ -27,9 +27,8 @@ export function createToast(act) {
     element.hidden = toast === null;
     element.replaceChildren();
     if (!toast) return;
-    const undo = () => act.restore(toast);
     element.append(h("span", {}, toast.text));
-    if (toast.restores || toast.unarchives) element.append(h("button", { type: "button", class: "button button-small", on: { click: undo } }, "Undo"));
+    if (toast.undo) element.append(h("button", { type: "button", class: "button button-small", on: { click: () => act.takeBack(toast.undo) } }, "Undo"));
     element.append(iconButton("close", "Dismiss", act.closeToast));
     wait();
   };

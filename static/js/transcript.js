@@ -4,7 +4,7 @@ import { h, label, reconcile } from "./dom.js";
 import { shownLine, textOf } from "./line.js";
 import { asideArticle, emptyReply, endMark, replyArticle, showParts, userArticle } from "./message.js";
 import { createScroll } from "./scroll.js";
-import { NEW } from "./state.js";
+import { NEW } from "./written.js";
 
 const SHOWN = ["session", "target", "turn", "outbox", "open", "visit", "problem"];
 const END_OF = { cancel: "stopped", apperror: "failed" };

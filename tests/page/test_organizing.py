@@ -152,6 +152,22 @@ def test_escape_closes_the_dialog_and_changes_nothing(chat: Chat) -> None:
     expect(dialog.get_by_label("Project")).to_have_value("")
 
 
+def test_what_the_server_refuses_stays_in_the_dialog(chat: Chat) -> None:
+    chat.allow("400 (BAD REQUEST)")
+    say(chat, "One")
+    chat.option("One", "Project and tags")
+    dialog = chat.page.get_by_role("dialog", name="Project and tags")
+    typed = dialog.get_by_label("Tags", exact=True)
+    typed.fill("blue, " + "x" * 300)
+    chat.page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).not_to_be_empty()
+    expect(typed).to_have_value("blue, " + "x" * 300)
+    typed.fill("blue")
+    chat.page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    show(chat, "blue (1)")
+
+
 def test_a_copy_opens(chat: Chat) -> None:
     say(chat, "One")
     chat.option("One", "Duplicate")

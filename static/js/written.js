@@ -1,0 +1,62 @@
+/** What a person has written: the draft in the box, texts on their way, a message that is being changed. */
+
+/** The key of the draft that belongs to no session yet. */
+export const NEW = "new";
+
+/** The draft of a session: `client_id` is that of a send whose outcome is unknown, made after message `after`. */
+export function emptyDraft(key) {
+  return { key, text: "", client_id: null, after: 0 };
+}
+
+export const WRITTEN = {
+  "draft/changed": (s, e) => typed(s, e.text),
+  "draft/set": (s, e) => ({ ...typed(s, e.draft.text), draft: e.draft }),
+  "send/begun": (s, e) => ({ ...typed(s, ""), panel: null, outbox: [...s.outbox, e.entry] }),
+  "send/accepted": accepted,
+  "send/dropped": (s, e) => ({ ...s, outbox: without(s.outbox, e.client_id) }),
+  editing: (s, e) => ({ ...s, editing: e.editing }),
+};
+
+/** The state with `text` in the box; a list of completions begins anew. */
+export function typed(state, text) {
+  const { client_id, after, text: before } = state.draft;
+  const kept = text === before ? { client_id, after } : { client_id: null, after: 0 };
+  return { ...state, draft: { key: state.draft.key, text, ...kept }, completion: { active: 0, isClosed: false } };
+}
+
+/** The texts on their way that a freshly read session does not show yet. */
+export function outboxBeside(outbox, session) {
+  return outbox.filter((entry) => !isArrived(entry, session));
+}
+
+/** The texts on their way but the one that `turn` answers. */
+export function outboxBesideTurn(outbox, turn) {
+  return outbox.filter((entry) => !isOf(entry, turn));
+}
+
+/** A text whose send seemed to fail leaves the composer once the session shows that it arrived. */
+export function draftBeside(draft, session) {
+  const last = session.messages.findLast((message) => message.role === "user" && !message.kind);
+  const waits = session.queue.some((item) => item.client_id === draft.client_id);
+  const hasArrived = waits || (last && last.id > draft.after && last.text === draft.text);
+  return draft.client_id && hasArrived ? emptyDraft(draft.key) : draft;
+}
+
+function accepted(state, { client_id, turn_id, revision, session_id }) {
+  const isShown = session_id === state.open;
+  if (!isShown) return { ...state, outbox: without(state.outbox, client_id) };
+  const outbox = state.outbox.map((e) => (e.client_id === client_id ? { ...e, turn_id, revision } : e));
+  return { ...state, outbox: outboxBesideTurn(outboxBeside(outbox, state.session), state.turn) };
+}
+
+function without(outbox, clientId) {
+  return outbox.filter((entry) => entry.client_id !== clientId);
+}
+
+function isArrived(entry, session) {
+  return entry.revision !== undefined && session !== null && entry.revision <= session.revision;
+}
+
+function isOf(entry, turn) {
+  return turn !== null && turn.user !== null && entry.turn_id === turn.turn_id && entry.key === turn.session_id;
+}
