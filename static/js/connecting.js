@@ -99,7 +99,9 @@ export function createConnecting(store, server, sessions, sending, models) {
     }
   }
 
+  /** The first call asks, the second one removes; whatever else is done takes the question away. */
   async function remove(endpoint) {
+    if (store.get().connect.removing !== endpoint.id) return change({ removing: endpoint.id });
     await attempt(async () => {
       await server.deleteEndpoint(endpoint.id);
       await models.read();
@@ -109,7 +111,7 @@ export function createConnecting(store, server, sessions, sending, models) {
   }
 
   async function attempt(work) {
-    change({ error: "", said: "" });
+    change({ error: "", said: "", removing: null });
     try {
       await work();
       return true;
@@ -119,7 +121,7 @@ export function createConnecting(store, server, sessions, sending, models) {
     }
   }
 
-  return { open, close, look, use, makeDefault, save, test, remove, edit: (editing) => change({ editing }) };
+  return { open, close, look, use, makeDefault, save, test, remove, edit: (editing) => change({ editing, removing: null }) };
 }
 
 /** The fields of a form as the server takes them; of an edited endpoint only what was changed. */

@@ -99,16 +99,21 @@ export function appendText(block, text) {
 
 /** Where the focus is among the children of an element: in which, at which of its controls. */
 function focusIn(parent) {
-  const child = [...parent.children].find((one) => one.contains(document.activeElement));
-  return child && { key: child.dataset.key, place: controls(child).indexOf(document.activeElement) };
+  const focused = document.activeElement;
+  const child = [...parent.children].find((one) => one.contains(focused));
+  return child && { key: child.dataset.key, name: nameOf(focused), place: controls(child).indexOf(focused) };
 }
 
 /** What had the focus was drawn anew or moved: the focus goes on to it. */
-function refocus(parent, { key, place }) {
+function refocus(parent, { key, name, place }) {
   const child = [...parent.children].find((one) => one.dataset.key === key);
   if (!child || place === -1 || child.contains(document.activeElement)) return;
   const all = controls(child);
-  (all[place] ?? all.at(-1))?.focus({ preventScroll: true });
+  (all.find((control) => nameOf(control) === name) ?? all[place] ?? all.at(-1))?.focus({ preventScroll: true });
+}
+
+function nameOf(control) {
+  return `${control.tagName} ${control.getAttribute("aria-label") ?? control.textContent}`;
 }
 
 function controls(element) {

@@ -15,6 +15,7 @@ export function chosenCards({ connect, models, session }) {
     ...card,
     isInChat: isAt(card, inChat),
     isDefault: isAt(card, byDefault),
+    isLeaving: connect.removing !== null && connect.removing === card.stored?.id,
     canBeDefault: !whyNoDefault(models, card.agent),
     chosen: (isAt(card, inChat) && inChat.model) || card.model || card.models[0] || null,
   }));
@@ -42,7 +43,8 @@ export function chosenCard(card, picks, connecting) {
       isEmpty ? null : modelSelect(card, picks),
       button("Use in this chat", () => connecting.use(picked()), isEmpty),
       card.canBeDefault ? button("Use by default", () => connecting.makeDefault(picked()), isEmpty) : null),
-    card.stored ? h("div", { class: "card-line" }, button("Change", () => connecting.edit(card.stored)), removeButton(card.stored, connecting)) : null,
+    card.stored ? h("div", { class: "card-line" }, button("Change", () => connecting.edit(card.stored)),
+      button(card.isLeaving ? "Remove it and its key" : "Remove", () => connecting.remove(card.stored))) : null,
   );
 }
 
@@ -130,21 +132,6 @@ function modelSelect(card, picks) {
 function pickOf(picks, card) {
   const picked = picks.get(card.key);
   return card.models.includes(picked) ? picked : card.chosen;
-}
-
-/** The first press asks, the second one removes. */
-function removeButton(endpoint, connecting) {
-  const button = h("button", { type: "button", class: "button button-small button-quiet" }, "Remove");
-  button.addEventListener("click", () => {
-    if (button.dataset.isAsked) connecting.remove(endpoint);
-    button.dataset.isAsked = "yes";
-    button.textContent = "Remove it and its key";
-  });
-  button.addEventListener("blur", () => {
-    delete button.dataset.isAsked;
-    button.textContent = "Remove";
-  });
-  return button;
 }
 
 function hostOf(address) {

@@ -44,7 +44,7 @@ export function reduce(state, event) {
 
 /** The open dialog of models: nothing is known yet. */
 function freshConnect() {
-  return { endpoints: null, lists: {}, servers: null, editing: null, problem: "", error: "", said: "" };
+  return { endpoints: null, lists: {}, servers: null, editing: null, removing: null, problem: "", error: "", said: "" };
 }
 
 const CHANGES = {

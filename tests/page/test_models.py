@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.fake_openai import FakeOpenAI
 from tests.page.conftest import Chat, Served, gated, serve
@@ -116,6 +116,27 @@ def test_an_endpoint_is_changed_and_removed(page: Page, fake: FakeOpenAI) -> Non
     card.get_by_role("button", name="Remove it and its key").click()
     expect(card).to_have_count(0)
     expect(dialog.get_by_role("group", name="Demo model").locator(".badge")).to_have_count(2)
+
+
+def test_the_question_before_a_removal_stays_when_its_card_changes(page: Page, fake: FakeOpenAI) -> None:
+    held: list[Route] = []
+    page.route("**/api/endpoints/test", lambda route: held.append(route))
+    found(page)
+    dialog = opened(page)
+    fill(dialog, Name="One", Address=fake.base_url)
+    dialog.get_by_role("button", name="Save").click()
+    card = dialog.get_by_role("group", name="One")
+    expect(card.locator(".card-note")).to_have_text("Asking for its models…")
+    card.get_by_role("button", name="Remove").click()
+    sure = card.get_by_role("button", name="Remove it and its key")
+    expect(sure).to_be_focused()
+    for route in held:
+        route.fulfill(json={"ok": True, "models": ["m"], "latency_ms": 1})
+    expect(card.locator(".card-note")).to_have_text("1 model.")
+    expect(sure).to_be_focused()
+    card.get_by_role("button", name="Use in this chat").click()
+    expect(card.get_by_role("button", name="Remove", exact=True)).to_be_visible()
+    expect(sure).to_have_count(0)
 
 
 def test_what_cannot_work_is_said_in_the_dialog(page: Page) -> None:
