@@ -271,6 +271,21 @@ class SessionMemory:
             "last_error": session.memory.get("last_error"),
         }
 
+    def facts_of(self, session_id: str) -> dict[str, Any]:
+        """Which facts the turns of a session were given and have taught, by id, and those facts.
+
+        Raises `NotFound`. A fact that the provider does not know by its id is named all the same.
+        """
+        session = self._store.load(session_id)
+        given = {turn.id: [str(name) for name in turn.recalled] for turn in session.turns if turn.recalled}
+        learned = self.provider.learned_in(session_id)
+        turns = {
+            turn_id: {"recalled": given.get(turn_id, []), "learned": list(learned.get(turn_id, ()))}
+            for turn_id in [*given, *(name for name in learned if name not in given)]
+        }
+        named = {fact_id for turn in turns.values() for ids in turn.values() for fact_id in ids}
+        return {"facts": self.provider.known(sorted(named)), "turns": turns}
+
     def _condition(self) -> Health:
         health = self.provider.health()
         return replace(health, is_healthy=False, reason=HANGS) if self.lifecycle.is_stuck else health

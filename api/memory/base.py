@@ -167,6 +167,12 @@ class MemoryProvider(Protocol):
     ) -> tuple[Sequence[Fact], str | None]:
         """Facts, newest first, and the cursor of the next page; deleted ones only where `state` asks."""
 
+    def known(self, fact_ids: Sequence[str]) -> Sequence[Fact]:
+        """The facts with these ids, in any state; those that are not there are left out."""
+
+    def learned_in(self, session_id: str) -> Mapping[str, Sequence[str]]:
+        """The ids of the facts that each turn of a session has taught; undone turns are left out."""
+
     def add(self, text: str, kind: str, source: Source | None = None, origin: str = USER) -> Fact: ...
 
     def update(self, fact_id: str, text: str | None, kind: str | None) -> Fact: ...

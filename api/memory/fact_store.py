@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from api.clock import Clock
 from api.concurrency import new_lock
 from api.files import make_folder
@@ -249,6 +251,24 @@ class Facts:
         """The facts that name a message as a source."""
         where = "facts WHERE place IN (SELECT place FROM sources WHERE session_id = ? AND message_id = ?)"
         return self._select(where, [session_id, message_id])
+
+    def known(self, fact_ids: Sequence[str]) -> list[Stored]:
+        """The facts with these ids."""
+        where = "facts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY place"
+        return self._select(where, [orjson.dumps(list(fact_ids)).decode()])
+
+    def learned_in(self, session_id: str) -> dict[str, list[str]]:
+        """The ids of the facts that turns of a session bear out, by turn."""
+        rows = self._connection.execute(
+            "SELECT turn_id, facts.id FROM sources JOIN facts ON facts.place = sources.place"
+            " WHERE session_id = ? AND turn_id IS NOT NULL AND is_withdrawn = 0"
+            " GROUP BY turn_id, facts.id ORDER BY min(sources.rowid)",
+            [session_id],
+        )
+        found: dict[str, list[str]] = {}
+        for turn_id, fact_id in rows:
+            found.setdefault(turn_id, []).append(fact_id)
+        return found
 
     def _select(self, where: str, values: Sequence[Any]) -> list[Stored]:
         rows = self._connection.execute(f"SELECT {_COLUMNS} FROM {where}", values).fetchall()

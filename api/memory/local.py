@@ -1,6 +1,6 @@
 """The memory that ships: facts in a file on this machine, found by their words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,14 @@ class LocalMemory:
             found = facts.page(expression, states, int(before) if before else None, limit + 1)
         following = str(found[limit - 1].place) if len(found) > limit else None
         return [stored.fact for stored in found[:limit]], following
+
+    def known(self, fact_ids: Sequence[str]) -> Sequence[Fact]:
+        with self._store.read() as facts:
+            return [stored.fact for stored in facts.known(fact_ids)]
+
+    def learned_in(self, session_id: str) -> Mapping[str, Sequence[str]]:
+        with self._store.read() as facts:
+            return facts.learned_in(session_id)
 
     def add(self, text: str, kind: str = FACT, source: Source | None = None, origin: str = USER) -> Fact:
         """Keep what the user enters; the same text is one fact. Raises `InvalidRequest`."""

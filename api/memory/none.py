@@ -1,6 +1,6 @@
 """No memory: nothing is learned, nothing is recalled."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from api.errors import InvalidRequest, NotFound
@@ -42,6 +42,12 @@ class NoMemory:
         self, query: str = "", state: str | None = None, before: str | None = None, limit: int = 50
     ) -> tuple[Sequence[Fact], str | None]:
         return (), None
+
+    def known(self, fact_ids: Sequence[str]) -> Sequence[Fact]:
+        return ()
+
+    def learned_in(self, session_id: str) -> Mapping[str, Sequence[str]]:
+        return {}
 
     def add(self, text: str, kind: str, source: Source | None = None, origin: str = USER) -> Fact:
         return _refuse()

@@ -187,8 +187,16 @@ class OpenVikingMemory:
     def facts(
         self, query: str = "", state: str | None = None, before: str | None = None, limit: int = 50
     ) -> tuple[Sequence[Fact], str | None]:
-        """Raises `InvalidRequest`, as all that follows here: the facts are not ours."""
+        """Raises `InvalidRequest`, as all changes that follow here: the facts are not ours."""
         _refuse()
+
+    def known(self, fact_ids: Sequence[str]) -> Sequence[Fact]:
+        """None: a fact is found there by its words alone."""
+        return ()
+
+    def learned_in(self, session_id: str) -> Mapping[str, Sequence[str]]:
+        """Nothing: what it has learned of a batch it does not say."""
+        return {}
 
     def add(self, text: str, kind: str = FACT, source: Source | None = None, origin: str = USER) -> Fact:
         _refuse()

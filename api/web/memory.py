@@ -107,6 +107,20 @@ class ExportQuery(BaseModel):
     format: Literal["json", "md"] = "json"
 
 
+class TurnFacts(BaseModel):
+    """The ids of the facts that a turn was given, and of those that it has taught."""
+
+    recalled: list[str]
+    learned: list[str]
+
+
+class SessionFactsAnswer(BaseModel):
+    """A fact whose words are kept elsewhere is named in `turns` and not among `facts`."""
+
+    facts: list[FactRow]
+    turns: dict[str, TurnFacts]
+
+
 def blueprint(memory: SessionMemory) -> APIBlueprint:
     bp = new_room("memory")
     _add_facts(bp, memory)
@@ -120,6 +134,11 @@ def _add_facts(bp: APIBlueprint, memory: SessionMemory) -> None:
     def facts(query: FactsQuery) -> Any:
         found, following = memory.provider.facts(query.q, query.state, query.before, query.limit)
         return {"facts": [asdict(fact) for fact in found], "next": following}
+
+    @bp.get("/api/memory/session", responses={200: SessionFactsAnswer})
+    def of_session(query: s.SessionQuery) -> Any:
+        found = memory.facts_of(query.session_id)
+        return found | {"facts": [asdict(fact) for fact in found["facts"]]}
 
     @bp.get("/api/memory/status", responses={200: MemoryStatusAnswer})
     def status() -> Any:

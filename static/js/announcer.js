@@ -21,6 +21,13 @@ export function createAnnouncer() {
   };
 }
 
+/** Say what a person has just done, where nothing else on the page says it; the same words count again. */
+export function say(text) {
+  const line = document.getElementById("status");
+  label(line, "");
+  requestAnimationFrame(() => label(line, text));
+}
+
 function sentence(turn) {
   if (!turn.terminal) return "A reply is being written.";
   return ENDS[turn.terminal.type] ?? `The reply failed: ${turn.terminal.message}`;

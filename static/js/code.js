@@ -1,5 +1,6 @@
 /** Code in a message: its language, and a button that copies exactly its characters. */
 
+import { copy } from "./copying.js";
 import { h, icon } from "./dom.js";
 
 const SAID_MS = 2000;
@@ -26,27 +27,4 @@ function copyButton(code) {
     setTimeout(() => (said.textContent = "Copy"), SAID_MS);
   };
   return h("button", { type: "button", class: "copy", "aria-live": "polite", on: { click } }, icon("copy"), said);
-}
-
-/** Whether the text is on the clipboard now. */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return copyBySelection(text);
-  }
-}
-
-/** Without TLS, a page under a name has no clipboard of its own. */
-function copyBySelection(text) {
-  const field = h("textarea", { class: "visually-hidden", readonly: true });
-  field.value = text;
-  const focused = document.activeElement;
-  document.body.append(field);
-  field.select();
-  const isCopied = document.execCommand("copy");
-  field.remove();
-  focused?.focus({ preventScroll: true });
-  return isCopied;
 }

@@ -32,6 +32,10 @@ export function createComposer(store, act) {
       event.preventDefault();
       return;
     }
+    if (event.key === "ArrowUp" && box.value === "" && act.editLast()) {
+      event.preventDefault();
+      return;
+    }
     const isSend = event.key === "Enter" && !event.shiftKey && !event.altKey && !isTouch.matches;
     if (!isSend) return;
     event.preventDefault();

@@ -104,12 +104,13 @@ function focusIn(parent) {
   return child && { key: child.dataset.key, name: nameOf(focused), place: controls(child).indexOf(focused) };
 }
 
-/** What had the focus was drawn anew or moved: the focus goes on to it. */
+/** What had the focus was drawn anew or moved: the focus goes on to its like, else to what is marked `data-focus`. */
 function refocus(parent, { key, name, place }) {
   const child = [...parent.children].find((one) => one.dataset.key === key);
   if (!child || place === -1 || child.contains(document.activeElement)) return;
   const all = controls(child);
-  (all.find((control) => nameOf(control) === name) ?? all[place] ?? all.at(-1))?.focus({ preventScroll: true });
+  const like = all.find((control) => nameOf(control) === name) ?? child.querySelector("[data-focus]") ?? all[place];
+  (like ?? all.at(-1))?.focus({ preventScroll: true });
 }
 
 function nameOf(control) {

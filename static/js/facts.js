@@ -1,4 +1,4 @@
-/** What a person does with the facts in memory: look, search, add, correct, forget, bring back, accept. */
+/** What a person does with what is remembered: look, search, add, correct, forget, bring back, accept. */
 
 const PAUSE_MS = 150;
 
@@ -43,12 +43,32 @@ export function createFacts(store, server) {
   }
 
   async function readStatus() {
+    if (!get()) return;
     const status = await server.memoryStatus().catch(() => null);
     if (status) change({ status });
   }
 
+  /** Show under each reply what it was given and has taught, of the session that is open. */
+  function keepTurns() {
+    let shown = "";
+    store.listen(({ session }) => {
+      const last = session?.messages.findLast(({ role }) => role === "assistant");
+      const now = last ? `${session.session_id} ${last.id}` : "";
+      if (now === shown) return;
+      shown = now;
+      if (last) readTurns();
+    });
+  }
+
+  async function readTurns() {
+    const session_id = store.get().open;
+    const found = session_id && (await server.factsOf(session_id).catch(() => null));
+    if (found && store.get().open === session_id) store.dispatch({ type: "facts/turns", session_id, ...found });
+  }
+
   /** Memory has learned or withdrawn something: show it, unless somebody is in the middle of the list. */
   function changed() {
+    readTurns();
     const memory = get();
     if (!memory) return;
     readStatus();
@@ -64,13 +84,10 @@ export function createFacts(store, server) {
 
   /** `name` is "update", "delete", "restore", "accept" or "refuse". The fact stays in its place as it is now. */
   async function act(name, body) {
-    await attempt(async () => {
-      const { fact } = await server.changeFact(name, body);
-      change({ editing: null, said: "", facts: get().facts.map((known) => (known.id === fact.id ? fact : known)) });
-    });
+    await attempt(async () => store.dispatch({ type: "fact", fact: (await server.changeFact(name, body)).fact }));
   }
 
-  /** Whether `work` was done; why not is said in the dialog. */
+  /** Whether `work` was done; why not is said in the dialog where it is open. */
   async function attempt(work) {
     change({ problem: "" });
     try {
@@ -78,12 +95,14 @@ export function createFacts(store, server) {
       readStatus();
       return true;
     } catch (failure) {
-      change({ problem: failure.message, said: "" });
+      if (get()) change({ problem: failure.message, said: "" });
+      else store.dispatch({ type: "toast/shown", toast: { text: failure.message } });
       return false;
     }
   }
 
   const more = () => read(get().next);
   const edit = (id) => change({ editing: id, problem: "" });
-  return { open, close, search, filter, more, changed, add, act, edit };
+  const editIn = (turnId, id) => store.dispatch({ type: "facts/editing", editing: id && { turn_id: turnId, id } });
+  return { open, close, search, filter, more, changed, keepTurns, add, act, edit, editIn };
 }

@@ -31,6 +31,13 @@ function startOf(time) {
   return new Date(time.getFullYear(), time.getMonth(), time.getDate());
 }
 
+/** The time of day, before it the day where that is another than today's. */
+export function clock(timeS, now = new Date()) {
+  const time = new Date(timeS * 1000);
+  const day = startOf(time).getTime() === startOf(now).getTime() ? "" : `${time.toLocaleDateString(undefined, { day: "numeric", month: "short" })}, `;
+  return `${day}${time.toLocaleTimeString(undefined, { hour: "numeric", minute: "2-digit" })}`;
+}
+
 export function fullTime(timeS) {
   return new Date(timeS * 1000).toLocaleString();
 }

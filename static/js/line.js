@@ -10,6 +10,28 @@ export function shownLine({ session, turn }) {
   return { messages: [...messages, asked(turn)], live: turn };
 }
 
+/**
+ * The messages as they are shown: each `{message, asked, run}`. `asked` is the id of the user message above;
+ * `run` is there at the last message of a reply and has all of it.
+ */
+export function withRuns(messages) {
+  let asked = null;
+  let last = null;
+  return messages.map((message) => {
+    const isSaid = !message.kind;
+    if (message.role === "user" && isSaid) asked = message.id;
+    const item = { message, asked, run: null };
+    if (message.role === "assistant" && isSaid) {
+      item.run = [...(last?.run ?? []), message];
+      if (last) last.run = null;
+      last = item;
+    } else if (message.role !== "tool") {
+      last = null;
+    }
+    return item;
+  });
+}
+
 /** Whether the session has stored what the turn said. */
 export function hasReply(session, turn) {
   const isReply = (message) => message.turn === turn.turn_id && (message.role !== "user" || message.kind);

@@ -4,6 +4,7 @@ import { createAnnouncer } from "./announcer.js";
 import { NOT_TAKEN, enterTyped, logIn, logOut, refuse, watchOtherTabs } from "./auth.js";
 import { createChatList } from "./chatlist.js";
 import { createComposer } from "./composer.js";
+import { createConfirm } from "./confirm.js";
 import { createConnecting } from "./connecting.js";
 import { keepDrafts } from "./drafts.js";
 import { createEvents } from "./events.js";
@@ -14,6 +15,7 @@ import { handleKeys } from "./keys.js";
 import { createLabelsDialog } from "./labelsdialog.js";
 import { createLogin } from "./login.js";
 import { createMemoryDialog } from "./memorydialog.js";
+import { createMessages } from "./messages.js";
 import { createModels } from "./models.js";
 import { createModelsDialog } from "./modelsdialog.js";
 import { createPanel } from "./panel.js";
@@ -45,6 +47,8 @@ const connecting = createConnecting(store, server, sessions, sending, models);
 const facts = createFacts(store, server);
 const events = createEvents(store, server, sessions, chats, models, facts);
 
+const messages = createMessages(store, server, sessions, turns, { confirm: createConfirm(), focus: () => composer.focus() });
+
 const act = {
   enter: async (typed) => begin(await enterTyped(store, server, typed)),
   logOut: () => logOut(server),
@@ -75,6 +79,14 @@ const act = {
   stop: turns.stop,
   retry: (messageId) => keepFocus(() => turns.retry(messageId)),
   closePanel: () => closing(() => {}),
+  copyLink: messages.copyLink,
+  branch: messages.branch,
+  erase: messages.erase,
+  editMessage: messages.edit,
+  editLast: messages.editLast,
+  editing: messages.editing,
+  changeFact: (name, body) => keepFocus(() => facts.act(name, body)),
+  editFact: facts.editIn,
   closeToast: () => dispatch({ type: "toast/closed" }),
 };
 
@@ -101,6 +113,7 @@ store.listen(createAnnouncer());
 drawOnChange();
 keepDrafts(store);
 turns.keepFollowing();
+facts.keepTurns();
 watchOtherTabs(store, () => begin(true));
 addEventListener("hashchange", arrived);
 arrived();
@@ -152,9 +165,9 @@ function closing(change) {
 
 /** Close the topmost thing that is open, else stop the reply; false when there was nothing to do. */
 function escape() {
-  const { connect, labelling, memory, drawer, panel, turn } = store.get();
+  const { drawer, panel, turn } = store.get();
   // A dialog closes itself.
-  if (connect || labelling || memory) return false;
+  if (document.querySelector("dialog[open]")) return false;
   if (searchView.back()) return true;
   if (drawer) return act.drawer(false);
   if (panel) return act.closePanel();

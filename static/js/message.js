@@ -1,14 +1,14 @@
 /** One message as elements: its parts in order, and how it ended. */
 
 import { showBlocks } from "./blocks.js";
-import { growText, h, icon, iconButton, label } from "./dom.js";
+import { growText, h, icon, label } from "./dom.js";
 import { textOf } from "./line.js";
 import { partsOf, wholeBlocks } from "./turn.js";
 
 const ENDS = { stopped: "Stopped", failed: "Failed", interrupted: "Interrupted" };
 
-/** An article for a user message or a waiting text; `note` says what is special about it. */
-export function userArticle(text, { note = "", variants = null, act = null, buttons = [], blocks } = {}) {
+/** An article for a user message or a waiting text; `note` says what is special about it, `foot` stands below. */
+export function userArticle(text, { note = "", buttons = [], blocks, foot = null } = {}) {
   const words = h("div", { class: "text", dir: "auto" });
   showWords(words, { text, blocks: blocks && wholeBlocks(blocks) });
   return h(
@@ -17,7 +17,7 @@ export function userArticle(text, { note = "", variants = null, act = null, butt
     h("div", { class: "bubble" }, words),
     note ? h("p", { class: "note" }, note) : null,
     buttons.length ? h("div", { class: "waiting-buttons" }, ...buttons.map(smallButton)) : null,
-    variants && variantSwitch(variants, act),
+    foot,
   );
 }
 
@@ -41,14 +41,19 @@ function summaryArticle(message) {
   );
 }
 
-/** An article for a stored reply; `retry` is there where asking again makes sense. */
-export function replyArticle(message, results, { act, retry }) {
+/** An article for a stored reply; `retry` is offered beside an end that asks for it, `foot` stands below. */
+export function replyArticle(message, results, { retry, foot }) {
   const article = emptyReply();
   article.dataset.turn = message.turn;
   showParts(article.firstChild, partsOf(message, results));
-  if (message.status in ENDS) article.append(endMark(message.status, message.error, retry));
-  if (message.variants) article.append(variantSwitch(message.variants, act));
+  if (isCut(message)) article.append(endMark(message.status, message.error, retry));
+  if (foot) article.append(foot);
   return article;
+}
+
+/** Whether a reply ended otherwise than by itself. */
+export function isCut(message) {
+  return message.status in ENDS;
 }
 
 export function emptyReply() {
@@ -133,18 +138,4 @@ function toolState(part) {
 
 function pretty(value) {
   return typeof value === "string" ? value : JSON.stringify(value ?? {}, null, 2);
-}
-
-function variantSwitch({ index, count, ids }, act) {
-  const step = (by, name, text) => {
-    const target = ids[index + by];
-    return iconButton(name, text, () => act.select(target), { disabled: target === undefined });
-  };
-  return h(
-    "div",
-    { class: "variants", role: "group", "aria-label": "Variants" },
-    step(-1, "left", "Previous variant"),
-    h("span", {}, `${index + 1}/${count}`),
-    step(1, "right", "Next variant"),
-  );
 }

@@ -1,9 +1,10 @@
 /** The whole state of the page, and the one pure function that changes it. */
 
 import { hasReply } from "./line.js";
+import { NO_TURN_FACTS, REMEMBERED } from "./remembered.js";
 import { ALL, withPage, withRow } from "./rows.js";
 import { applyEvent, newTurn } from "./turn.js";
-import { NEW, WRITTEN, draftBeside, emptyDraft, outboxBeside, outboxBesideTurn, typed } from "./written.js";
+import { NEW, WRITTEN, draftBeside, editingBeside, emptyDraft, outboxBeside, outboxBesideTurn, typed } from "./written.js";
 
 export function initialState() {
   return {
@@ -27,6 +28,7 @@ export function initialState() {
     models: null,
     connect: null,
     memory: null,
+    turnFacts: NO_TURN_FACTS,
     link: "connecting",
     toast: null,
     drawer: false,
@@ -49,6 +51,7 @@ function freshConnect() {
 
 const CHANGES = {
   ...WRITTEN,
+  ...REMEMBERED,
   "auth/needed": (s, e) => ({ ...s, auth: { token: null, isNeeded: true, problem: e.problem } }),
   "auth/given": (s, e) => ({ ...s, auth: { token: e.token, isNeeded: false, problem: "" } }),
   "list/reading": (s) => ({ ...s, list: { ...s.list, state: "reading" } }),
@@ -78,7 +81,6 @@ const CHANGES = {
   "connect/closed": (s) => ({ ...s, connect: null }),
   "connect/changed": (s, e) => (s.connect ? { ...s, connect: { ...s.connect, ...e.change } } : s),
   "connect/listed": (s, e) => (s.connect ? { ...s, connect: { ...s.connect, lists: { ...s.connect.lists, [e.id]: e.found } } } : s),
-  memory: (s, e) => ({ ...s, memory: e.memory }),
   link: (s, e) => ({ ...s, link: e.link }),
   "toast/shown": (s, e) => ({ ...s, toast: e.toast }),
   "toast/closed": (s) => ({ ...s, toast: null }),
@@ -108,7 +110,8 @@ function loaded(state, { session }) {
   if (state.session && state.session.revision > session.revision) return state;
   const outbox = outboxBeside(state.outbox, session);
   const turn = turnBeside(state.turn, session);
-  return { ...state, session, problem: null, outbox, turn, draft: draftBeside(state.draft, session) };
+  const { editing, draft } = editingBeside({ ...state, draft: draftBeside(state.draft, session) }, session);
+  return { ...state, session, problem: null, outbox, turn, draft, editing };
 }
 
 function earlier(state, { session_id, messages }) {

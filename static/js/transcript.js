@@ -1,30 +1,34 @@
 /** The open conversation: stored messages, the running reply, texts on their way and texts that wait. */
 
 import { h, label, reconcile } from "./dom.js";
-import { shownLine, textOf } from "./line.js";
-import { asideArticle, emptyReply, endMark, replyArticle, showParts, userArticle } from "./message.js";
+import { shownLine, withRuns } from "./line.js";
+import { asideArticle, emptyReply, endMark, isCut, replyArticle, showParts, userArticle } from "./message.js";
+import { messageEditor } from "./messageeditor.js";
+import { messageFoot } from "./messagefoot.js";
 import { createScroll } from "./scroll.js";
-import { NEW } from "./written.js";
+import { showTold } from "./toldline.js";
+import { createWaiting } from "./waiting.js";
 
-const SHOWN = ["session", "target", "turn", "outbox", "open", "visit", "problem"];
+const SHOWN = ["session", "target", "turnFacts", "turn", "outbox", "open", "visit", "problem"];
 const END_OF = { cancel: "stopped", apperror: "failed" };
 
 export function createTranscript(act) {
   const scroller = document.getElementById("transcript");
   const list = document.getElementById("messages");
-  const waiting = document.getElementById("waiting");
   const earlier = document.getElementById("earlier");
   const problem = document.getElementById("transcript-problem");
   const scroll = createScroll(scroller, scroller.firstElementChild, document.getElementById("jump"));
   const live = emptyReply();
   live.classList.add("is-live");
+  const showWaiting = createWaiting(act);
   let shown = {};
 
   earlier.addEventListener("click", act.earlier);
 
   return function render(state) {
     const now = Object.fromEntries(SHOWN.map((name) => [name, state[name]]));
-    if (SHOWN.every((name) => now[name] === shown[name])) return;
+    now.edited = editedIn(state);
+    if (Object.keys(now).every((name) => now[name] === shown[name])) return;
     const before = shown;
     shown = now;
     const { messages, live: turn } = shownLine(state);
@@ -40,6 +44,7 @@ export function createTranscript(act) {
     const isSent = state.outbox.length > (before.outbox?.length ?? 0);
     if (before.visit !== now.visit || isSent) scroll.toEnd();
     else scroll.settle();
+    if (now.edited !== before.edited && isSame(before, now)) handOver(before.edited);
     if (now.target && now.target !== before.target) pointAt(now.target.message_id);
   };
 
@@ -53,24 +58,65 @@ export function createTranscript(act) {
     scroll.toElement(found);
   }
 
+  /** The keyboard goes into the message that is changed now, and from one that is not any more to its button. */
+  function handOver(leftId) {
+    const box = list.querySelector(".message-editor");
+    const isLost = document.activeElement === document.body || list.contains(document.activeElement);
+    if (box) {
+      box.focus();
+      box.setSelectionRange(box.value.length, box.value.length);
+    } else if (isLost) {
+      list.querySelector(`[data-key$=" ${leftId}"] [aria-label="Edit"]`)?.focus({ preventScroll: true });
+    }
+  }
+
   function showMessages(state, messages, turn) {
     const results = new Map(messages.filter((m) => m.role === "tool").map((m) => [m.tool_call_id, m]));
     const called = new Set(messages.flatMap((m) => (m.tool_calls ?? []).map((call) => call.id)));
     const isOrphan = (m) => m.role === "tool" && !called.has(m.tool_call_id);
     const lastId = messages.findLast((message) => message.kind !== "notice")?.id;
-    const items = messages
-      .filter((m) => m.role !== "tool" || isOrphan(m))
-      .map((message) => ({ message, results, isLast: !turn && message.id === lastId, session: state.open }));
+    const edited = editedIn(state);
+    const items = withRuns(messages)
+      .filter(({ message: m }) => m.role !== "tool" || isOrphan(m))
+      .map((item) => ({
+        ...item,
+        results,
+        session: state.open,
+        isLast: !turn && item.message.id === lastId && isCut(item.message),
+        isEdited: item.message.id === edited,
+      }));
     reconcile(list, items, { key: (item) => `${item.session} ${item.message.id}`, create: createMessage, isSame: isSameMessage });
+    showFacts(state.turnFacts, state.open);
   }
 
-  function createMessage({ message, results, isLast }) {
-    if (message.kind) return asideArticle(message);
-    if (message.role === "user") return userArticle(message.text, { variants: message.variants, act, blocks: message.blocks });
-    if (message.role === "assistant") {
-      return replyArticle(message, results, { act, retry: isLast ? () => act.retry(lastAsked(shown.session)) : null });
+  function showFacts({ session_id, turns, editing }, open) {
+    for (const article of list.children) {
+      const { run, message } = article.shownItem;
+      if (!run) continue;
+      const told = session_id === open ? turns[message.turn] : undefined;
+      const edited = editing?.turn_id === message.turn ? editing.id : null;
+      const does = { change: act.changeFact, edit: (id) => act.editFact(message.turn, id), openSource: act.openHit };
+      if (told || article.querySelector(":scope > .told")) showTold(article, told, edited, does);
     }
-    return asideArticle(message);
+  }
+
+  function createMessage(item) {
+    const { message, results } = item;
+    if (message.kind) return asideArticle(message);
+    if (item.isEdited) return messageEditor(act.editing.text(), act.editing);
+    if (message.role === "user") {
+      const foot = messageFoot(message, { words: () => message.text, retry: null, act });
+      return userArticle(message.text, { blocks: message.blocks, foot });
+    }
+    return message.role === "assistant" ? createReply(item, results) : asideArticle(message);
+  }
+
+  function createReply({ message, asked, run, isLast }, results) {
+    const again = asked === null ? null : () => act.retry(asked);
+    const retry = isLast ? again : null;
+    const words = () => run.map(({ text }) => text).filter(Boolean).join("\n\n");
+    const foot = run && messageFoot(message, { words, retry: retry ? null : again, act });
+    return replyArticle(message, results, { retry, foot });
   }
 
   function showLive(turn) {
@@ -104,38 +150,11 @@ export function createTranscript(act) {
     live.remove();
     list.setAttribute("aria-busy", "false");
   }
-
-  function showWaiting(state, turn) {
-    const isRunning = Boolean(turn && !turn.terminal);
-    const queued = (state.session?.queue ?? []).map((item, place) => ({
-      key: item.turn_id,
-      turnId: item.turn_id,
-      isHeld: place === 0 && !isRunning,
-      text: textOf(item.content),
-      note: isRunning ? "Waiting for the reply above" : "Waiting; not sent yet",
-    }));
-    const known = new Set((state.session?.queue ?? []).map((item) => item.client_id));
-    const sent = state.outbox
-      .filter((entry) => entry.key === (state.open ?? NEW) && !known.has(entry.client_id))
-      .map((entry) => ({ key: entry.client_id, text: entry.text, note: entry.turn_id ? "" : "Sending…" }));
-    const isFirst = (entry) => !isRunning || entry.note === "";
-    const items = [...sent.filter(isFirst), ...queued, ...sent.filter((entry) => !isFirst(entry))];
-    reconcile(waiting, items, {
-      key: (item) => item.key,
-      create: (item) => userArticle(item.text, { note: item.note, buttons: waitingButtons(item, act) }),
-      isSame: (a, b) => a.text === b.text && a.note === b.note && a.isHeld === b.isHeld,
-    });
-  }
 }
 
-function waitingButtons(item, act) {
-  if (!item.turnId) return [];
-  const takeBack = { text: "Take back", click: () => act.unqueue(item.turnId) };
-  return item.isHeld ? [{ text: "Send now", click: () => act.resume() }, takeBack] : [takeBack];
-}
-
-function lastAsked(session) {
-  return session.messages.findLast((message) => message.role === "user" && !message.kind)?.id;
+/** The message of the open session whose words are being changed. */
+function editedIn({ editing, open }) {
+  return editing?.session_id === open ? editing.message_id : null;
 }
 
 function isSame(before, now) {
@@ -144,8 +163,9 @@ function isSame(before, now) {
 
 /** A stored message never changes; what stands around it may. */
 function isSameMessage(a, b) {
-  if (a.message === b.message && a.isLast === b.isLast) return true;
+  const isPlaced = ["isLast", "isEdited", "asked"].every((name) => a[name] === b[name]) && a.run?.length === b.run?.length;
+  if (!isPlaced || a.message === b.message) return isPlaced;
   const same = (name) => JSON.stringify(a.message[name]) === JSON.stringify(b.message[name]);
   const hasResults = (b.message.tool_calls ?? []).every((call) => a.results.has(call.id) === b.results.has(call.id));
-  return a.isLast === b.isLast && same("variants") && same("text") && same("error") && same("status") && hasResults;
+  return same("variants") && same("text") && same("error") && same("status") && hasResults;
 }

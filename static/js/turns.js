@@ -6,7 +6,7 @@ import { newId } from "./format.js";
 export function createTurns(store, server, sessions) {
   let followed = null;
   let follower = null;
-  const retries = new Map();
+  const asked = new Map();
 
   /** Read the stream of the turn that the state shows, and no other. */
   function keepFollowing() {
@@ -57,18 +57,30 @@ export function createTurns(store, server, sessions) {
     }
   }
 
-  /** Ask again under a user message; the same retry after a lost answer is not made twice. */
+  /** Ask again under a user message. */
   async function retry(messageId) {
+    await again({ regenerate: true, message_id: messageId }, "Not asked again");
+  }
+
+  /** Ask with another wording of a user message. Whether that has begun. */
+  async function edit(messageId, message) {
+    return again({ edit: messageId, message }, "Not sent");
+  }
+
+  /** The same question after a lost answer is not asked twice. */
+  async function again(body, problem) {
     const { open, session } = store.get();
-    const place = `${open} ${messageId} ${session?.revision}`;
-    const client_id = retries.get(place) ?? newId();
-    retries.set(place, client_id);
+    const question = `${open} ${session?.revision} ${JSON.stringify(body)}`;
+    const client_id = asked.get(question) ?? newId();
+    asked.set(question, client_id);
     try {
-      const answer = await server.start({ session_id: open, regenerate: true, message_id: messageId, client_id });
+      const answer = await server.start({ session_id: open, client_id, ...body });
       store.dispatch({ type: "turn/attached", session_id: open, stream_id: answer.stream_id });
       await sessions.refresh();
+      return true;
     } catch (failure) {
-      tell("Not asked again", failure);
+      tell(problem, failure);
+      return false;
     }
   }
 
@@ -95,5 +107,5 @@ export function createTurns(store, server, sessions) {
     store.dispatch({ type: "panel/shown", panel: { kind: "problem", title, text: failure.message } });
   }
 
-  return { keepFollowing, resume, retry, stop, unqueue };
+  return { edit, keepFollowing, resume, retry, stop, unqueue };
 }

@@ -42,6 +42,17 @@ export function draftBeside(draft, session) {
   return draft.client_id && hasArrived ? emptyDraft(draft.key) : draft;
 }
 
+/** A message in hand that has left the chat: it was sent with these words, or they go to the box. */
+export function editingBeside({ editing, draft }, session) {
+  const isHere = editing?.session_id === session.session_id;
+  const isShown = ({ id }) => id >= editing.message_id;
+  if (!isHere || session.messages.find(isShown)?.id === editing.message_id) return { editing, draft };
+  if (session.messages[0]?.id > editing.message_id && session.messages[0].parent) return { editing, draft };
+  const hasArrived = session.messages.some(({ id, role, text }) => id > editing.message_id && role === "user" && text === editing.text);
+  const text = [draft.text, hasArrived ? "" : editing.text].filter(Boolean).join("\n\n");
+  return { editing: null, draft: text === draft.text ? draft : { ...draft, text, client_id: null } };
+}
+
 function accepted(state, { client_id, turn_id, revision, session_id }) {
   const isShown = session_id === state.open;
   if (!isShown) return { ...state, outbox: without(state.outbox, client_id) };

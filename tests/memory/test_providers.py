@@ -63,6 +63,18 @@ def test_what_follows_a_turn_may_come_twice_and_for_turns_it_never_heard_of(prov
     assert provider.health().is_healthy
 
 
+def test_facts_are_known_by_their_ids_and_by_the_turn_that_taught_them(provider: MemoryProvider) -> None:
+    facts = provider.on_session_end("s1", "s1:1-1", ENTRIES, None).facts
+    ids = [fact.id for fact in facts]
+    assert list(provider.known([*ids, "f_none", "'"])) == list(facts)
+    assert not provider.known([])
+    assert dict(provider.learned_in("s1")) == ({"t1": ids} if ids else {})
+    assert not provider.learned_in("s2")
+    provider.on_turns_undone("s1", ["t1"])
+    assert not provider.learned_in("s1")
+    assert [fact.id for fact in provider.known(ids)] == ids
+
+
 @pytest.mark.parametrize("query", ["", "  ", "tea", "x" * 100_000, "\ud83d", '"tea" OR', "\x00"])
 def test_any_question_is_answered_with_at_most_so_many(provider: MemoryProvider, query: str) -> None:
     provider.on_session_end("s1", "s1:1-1", ENTRIES, None)

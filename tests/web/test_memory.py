@@ -82,6 +82,28 @@ def test_said_in_one_chat_recalled_in_the_next_and_gone_after_forget(
     assert not [event for event, _ in say(client, second, "Tea or coffee?") if event == "memory"]
 
 
+def test_each_turn_names_what_it_was_given_and_what_it_has_taught(live: LiveServer, fake: FakeOpenAI) -> None:
+    client = live.client
+    first, second = client.new_session(), client.new_session()
+    say(client, first, "Hello.")
+    say(client, first, TEA)
+    fake.memory_replies.append(learned("The user prefers green tea over coffee.", message=3))
+    commit(live, first)
+    (fact,) = facts(client)
+    say(client, second, "Shall I make coffee or tea?")
+
+    def of(session_id: str) -> Any:
+        return client.get(f"/api/memory/session?session_id={session_id}").json
+
+    assert of(first) == {"facts": [fact], "turns": {"t2": {"recalled": [], "learned": [fact["id"]]}}}
+    assert of(second) == {"facts": [fact], "turns": {"t1": {"recalled": [fact["id"]], "learned": []}}}
+    client.post("/api/memory/delete", {"id": fact["id"]})
+    assert [entry["state"] for entry in of(second)["facts"]] == ["deleted"]
+    client.post("/api/session/undo", {"session_id": first})
+    wait_until(lambda: not of(first)["turns"], "the withdrawal")
+    assert client.get("/api/memory/session?session_id=none").status == 404
+
+
 def test_an_undone_turn_takes_its_facts_along(live: LiveServer, fake: FakeOpenAI) -> None:
     session_id = live.client.new_session()
     say(live.client, session_id, "My name is Kim, by the way.")

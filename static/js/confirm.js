@@ -1,0 +1,26 @@
+/** A question before something that cannot be taken back. */
+
+import { createDialog } from "./dialog.js";
+
+export function createConfirm() {
+  const [title, text, yes, no] = ["confirm-title", "confirm-text", "confirm-yes", "confirm-no"].map((id) => document.getElementById(id));
+  let answer = () => {};
+  const dialog = createDialog("confirm", () => answer(false));
+
+  yes.addEventListener("click", () => {
+    answer(true);
+    dialog.close();
+  });
+  no.addEventListener("click", dialog.close);
+
+  /** Whether a person wants it; `button` names what is done. */
+  return (question) =>
+    new Promise((resolve) => {
+      answer = resolve;
+      title.textContent = question.title;
+      text.textContent = question.text;
+      yes.textContent = question.button;
+      dialog.show(true);
+      no.focus();
+    });
+}
