@@ -186,6 +186,7 @@ def test_words_for_a_message_that_another_tab_took_back_go_to_the_box(
     editor(chat.page).fill("Three")
     other = new_chat().open("")
     other.rows.first.locator("a").click()
+    other.said("One", "Two")
     other.send("/undo")
     other.said("One")
     chat.page.bring_to_front()
