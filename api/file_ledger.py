@@ -95,8 +95,8 @@ class FileLedger:
         )
 
     def _commit(self, session: Session, batch: Batch, is_repeat: bool) -> CommitResult:
-        agent = self._agents.for_commit(session.session_id, batch.owner)
-        result = agent.commit_memory_session(entries_of(session, batch.turns), batch_id=batch.id)
+        with self._agents.lend(session.session_id, batch.owner) as agent:
+            result = agent.commit_memory_session(entries_of(session, batch.turns), batch_id=batch.id)
         if is_repeat:
             # It may have been taken before, and withdrawn when its session was deleted.
             self._provider.on_turns_restored(session.session_id, batch.turns)

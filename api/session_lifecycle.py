@@ -5,7 +5,7 @@ that lives in memory, for programs that bring agents of their own.
 """
 
 import logging
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ class _Flight:
     takes_all: bool
     is_asked_again: bool = False
     committed: int = 0
+    after: list[Callable[[], object]] = field(default_factory=list)
     ended: Any = field(default_factory=new_flag)
 
 
@@ -116,14 +117,20 @@ class SessionLifecycle:
         return self._commit(session_id, agent, wait, timeout, takes_all=False)
 
     def commit_boundary(
-        self, session_id: str | None, *, wait: bool = True, timeout: float | None = None
+        self,
+        session_id: str | None,
+        *,
+        wait: bool = True,
+        timeout: float | None = None,
+        after: Callable[[], object] | None = None,
     ) -> bool:
         """Tell memory of all work of a session, oldest first; whether it has taken any.
 
         An owner whose batch fails is passed over and does not hold up the others'. Without `wait` it goes
-        on in the background; one that is under way takes in what is there now.
+        on in the background; one that is under way takes in what is there now. `after` runs once when that
+        commit is over, also where none could be begun.
         """
-        return self._commit(session_id, None, wait, timeout, takes_all=True)
+        return self._commit(session_id, None, wait, timeout, takes_all=True, after=after)
 
     def discard_session(self, session_id: str | None) -> bool:
         """Forget a session with nothing in flight and nothing uncommitted (True); else change nothing."""
@@ -158,12 +165,19 @@ class SessionLifecycle:
         return max(0.0, min(end - self._clock.monotonic(), LONGEST_WAIT_S))
 
     def _commit(
-        self, session_id: str | None, agent: Any, wait: bool, timeout: float | None, *, takes_all: bool
+        self,
+        session_id: str | None,
+        agent: Any,
+        wait: bool,
+        timeout: float | None,
+        *,
+        takes_all: bool,
+        after: Callable[[], object] | None = None,
     ) -> bool:
         if not session_id:
             return False
         end = self._clock.monotonic() + (WAIT_S if timeout is None else timeout)
-        flight, is_ours = self._join(session_id, agent, takes_all)
+        flight, is_ours = self._join(session_id, agent, takes_all, after=after)
         while flight and not is_ours:
             if not wait or not flight.ended.wait(self._left_s(end)):
                 return False
@@ -174,17 +188,23 @@ class SessionLifecycle:
         return flight.committed > 0
 
     def _join(
-        self, session_id: str, agent: Any, takes_all: bool, waiting_limit: int = WAITING_LIMIT
+        self,
+        session_id: str,
+        agent: Any,
+        takes_all: bool,
+        waiting_limit: int = WAITING_LIMIT,
+        after: Callable[[], object] | None = None,
     ) -> tuple[_Flight | None, bool]:
         """Begin a commit, or find the one that is under way; whether it is ours. None: none can be begun.
 
         One that is under way and is asked for all goes on until nothing is left.
         """
-        flight = _Flight(session_id, agent, takes_all)
+        flight = _Flight(session_id, agent, takes_all, after=[after] if after else [])
         with self._lock:
             under_way = self._flights.get(session_id)
             if under_way is not None:
                 under_way.is_asked_again |= takes_all
+                under_way.after += flight.after
                 return under_way, False
             self._flights[session_id] = flight
         if self._crew.submit(lambda: self._fly(flight), waiting_limit):
@@ -228,6 +248,8 @@ class SessionLifecycle:
             if self._flights.get(flight.session_id) is flight:
                 del self._flights[flight.session_id]
         flight.ended.set()
+        for follow in flight.after:
+            follow()
 
     def _tell(self, session_id: str, batch: Sealed) -> bool:
         """One call to a provider: whatever happens in it becomes the outcome of the batch."""

@@ -10,7 +10,7 @@ from typing import Any
 from api.agents import asking
 from api.agents.base import Agent, RunRequest, Stop
 from api.agents.pool import AgentPool
-from api.agents.session_agents import SessionAgent, SessionAgents
+from api.agents.session_agents import Held, SessionAgent, SessionAgents
 from api.clock import Clock, day_of
 from api.concurrency import Crew, Workers, new_flag, new_lock
 from api.errors import InvalidRequest, NotFound, TalariaError
@@ -60,7 +60,7 @@ class SessionMemory:
         self._lock = new_lock()
         self._asked: set[Stop] = set()
         self._last_commit_at: float | None = None
-        self.agents = SessionAgents(self._make_agent)
+        self.agents = SessionAgents(self._make_agent, self._close)
         self._ledger = FileLedger(store, catalog, self.agents, provider, clock, tell)
         self.lifecycle = SessionLifecycle(self._ledger, clock, workers)
         self._recalls = Crew(workers, "memory recall", RECALL_THREADS, RECALL_S, clock.monotonic)
@@ -78,13 +78,13 @@ class SessionMemory:
     @contextmanager
     def at_work(self, session: Session) -> Iterator[None]:
         """Keep the agent of a session while a turn runs there; one that leaves for it commits first."""
-        _, leaving = self.agents.begin(session.session_id, self.owner(session))
+        held, leaving = self.agents.begin(session.session_id, self.owner(session))
         for other in leaving:
             self._let_go(other)
         try:
             yield
         finally:
-            self.agents.end(session.session_id)
+            self.agents.give_back(held)
 
     def mark(self, session: Session, turn_id: str) -> None:
         """Inside the edit that settles a turn: a completed one counts, where memory is on."""
@@ -223,6 +223,8 @@ class SessionMemory:
             asked = list(self._asked)
         for stop in asked:
             stop.request()
+        for session_id in self.agents.sessions():
+            self.agents.drop(session_id)
         self._calls.submit(self.provider.close)
 
     # What memory says of itself.
@@ -311,9 +313,15 @@ class SessionMemory:
     def _for_memory(self) -> Mapping[str, segments.Outlook]:
         return self._catalog.for_memory() if self.is_on else {}
 
-    def _let_go(self, agent: SessionAgent) -> None:
-        """One commit, then close; what fails waits in the file."""
-        self.boundary(agent.session_id)
+    def _let_go(self, held: Held) -> None:
+        """One commit, then close; what fails, or waits for a turn, is done by one like it."""
+        after = partial(self.agents.give_back, held)
+        if self.is_on:
+            self.lifecycle.commit_boundary(held.agent.session_id, wait=False, after=after)
+        else:
+            after()
+
+    def _close(self, agent: SessionAgent) -> None:
         self._calls.submit(agent.close)
 
     def _follow(self, session_id: str, session: Session | None, _stamp: Stamp | None) -> None:

@@ -145,11 +145,10 @@ class MemoryMachine(RuleBasedStateMachine):
     @rule()
     def evict(self) -> None:
         """Agents leave, as if others had pushed them out."""
-        for session_id in self.ids:
-            agent = self.home.house.memory.agents.drop(session_id)
-            if agent:
-                self.home.house.memory.lifecycle.unregister_agent(session_id)
-                self.home.house.memory.boundary(session_id)
+        memory = self.home.house.memory
+        for session_id in memory.agents.sessions():
+            memory.agents.drop(session_id)
+            memory.boundary(session_id)
 
     @rule()
     def crash(self) -> None:

@@ -330,3 +330,39 @@ def test_work_without_an_owner_holds_back_what_came_after_it() -> None:
     assert cycle.commit_session_memory(S, agent)
     assert cycle.commit_session_memory(S)
     assert agent.calls == 2
+
+
+def test_what_follows_a_commit_runs_once_when_that_is_over() -> None:
+    gate = threading.Event()
+    agent = StubAgent(gate, RuntimeError("down"))
+    cycle = SessionLifecycle(DictLedger())
+    followed: list[str] = []
+    cycle.register_agent(S, agent)
+    cycle.mark_turn_completed(S)
+    cycle.commit_boundary(S, wait=False, after=lambda: followed.append("first"))
+    assert agent.begun.wait(20)
+    cycle.commit_boundary(S, wait=False, after=lambda: followed.append("joined"))
+    assert followed == []
+    gate.set()
+    wait_until(lambda: followed == ["first", "joined"], "the end of the commit")
+    cycle.mark_turn_completed(S)
+    cycle.commit_boundary(S, after=lambda: followed.append("failed"))
+    cycle.commit_boundary("nothing", after=lambda: followed.append("empty"))
+    wait_until(lambda: followed[2:] == ["failed", "empty"], "the end of the others")
+
+
+def test_what_follows_a_commit_that_cannot_be_begun_runs_at_once() -> None:
+    gate = threading.Event()
+    cycle = SessionLifecycle(DictLedger(), limit_s=0.0)
+    for number in range(2):
+        agent = StubAgent(gate)
+        cycle.register_agent(f"s{number}", agent)
+        cycle.mark_turn_completed(f"s{number}")
+        cycle.commit_boundary(f"s{number}", wait=False)
+        assert agent.begun.wait(20)
+    followed: list[int] = []
+    assert cycle.is_stuck
+    cycle.commit_boundary("s9", wait=False, after=lambda: followed.append(1))
+    assert followed == [1]
+    gate.set()
+    wait_until(lambda: not cycle.has_flights, "the end of the commits")

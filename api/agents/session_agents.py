@@ -1,7 +1,9 @@
 """The agents of sessions: one each, kept while it is used, the least recently used one let go."""
 
-from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from api.concurrency import new_lock
@@ -29,49 +31,88 @@ class SessionAgent(Protocol):
 Make = Callable[[str, str], SessionAgent]
 
 
-class SessionAgents:
-    """At most `limit` agents of sessions; those at work are never let go."""
+@dataclass(slots=True, eq=False)
+class Held:
+    """An agent, and how many use it now: the turn that runs, commits, a boundary that it waits for."""
 
-    def __init__(self, make: Make, limit: int = LIMIT) -> None:
+    agent: SessionAgent
+    users: int = 1
+    is_leaving: bool = False
+
+
+class SessionAgents:
+    """At most `limit` agents of sessions; those in use stay. One that leaves is closed after its last use.
+
+    `close` is called with each that is closed; it must not raise or take long.
+    """
+
+    def __init__(self, make: Make, close: Callable[[SessionAgent], object], limit: int = LIMIT) -> None:
         self._make = make
+        self._close = close
         self._limit = limit
         self._lock = new_lock()
-        self._agents: OrderedDict[str, SessionAgent] = OrderedDict()
-        self._at_work: Counter[str] = Counter()
+        self._agents: OrderedDict[str, Held] = OrderedDict()
+        self._leaving: list[Held] = []
 
-    def begin(self, session_id: str, owner: str) -> tuple[SessionAgent, list[SessionAgent]]:
-        """The agent of a session for a turn, at work until `end`, and those that leave now.
+    def begin(self, session_id: str, owner: str) -> tuple[Held, list[Held]]:
+        """The agent of a session for a turn, and those that leave now: each must be given back.
 
         An agent of another owner makes way for a new one.
         """
         with self._lock:
             known = self._agents.get(session_id)
-            leaving = []
-            if known is None or known.owner != owner:
-                leaving = [known] if known else []
-                self._agents[session_id] = self._make(session_id, owner)
+            gone = []
+            if known is None or known.agent.owner != owner:
+                gone = [self._dismiss(session_id)] if known else []
+                self._agents[session_id] = Held(self._make(session_id, owner), users=0)
             self._agents.move_to_end(session_id)
-            self._at_work[session_id] += 1
-            return self._agents[session_id], leaving + self._surplus()
+            held = self._agents[session_id]
+            held.users += 1
+            return held, gone + self._surplus()
 
-    def end(self, session_id: str) -> None:
+    def _surplus(self) -> list[Held]:
+        idle = [name for name, held in self._agents.items() if held.users == 0]
+        return [self._dismiss(name) for name in idle[: max(0, len(self._agents) - self._limit)]]
+
+    def _dismiss(self, session_id: str) -> Held:
+        held = self._agents.pop(session_id)
+        held.users += 1
+        held.is_leaving = True
+        self._leaving.append(held)
+        return held
+
+    def give_back(self, held: Held) -> None:
+        """End one use."""
         with self._lock:
-            self._at_work -= Counter([session_id])
+            held.users -= 1
+            is_over = held.is_leaving and held.users == 0
+            if is_over:
+                self._leaving.remove(held)
+        if is_over:
+            self._close(held.agent)
 
-    def _surplus(self) -> list[SessionAgent]:
-        idle = [name for name in self._agents if name not in self._at_work]
-        return [self._agents.pop(name) for name in idle[: max(0, len(self._agents) - self._limit)]]
-
-    def for_commit(self, session_id: str, owner: str) -> SessionAgent:
-        """The agent that did the work of `owner`; one that is gone is made again for this one call."""
+    @contextmanager
+    def lend(self, session_id: str, owner: str) -> Iterator[SessionAgent]:
+        """The agent that did the work of `owner`; one that is gone is made again for this one use."""
         with self._lock:
-            known = self._agents.get(session_id)
-        return known if known and known.owner == owner else self._make(session_id, owner)
+            known = [self._agents[session_id]] if session_id in self._agents else []
+            theirs = (held for held in [*known, *self._leaving] if _is_of(held.agent, session_id, owner))
+            held = next(theirs, None)
+            if held is None:
+                held = Held(self._make(session_id, owner), users=0, is_leaving=True)
+                self._leaving.append(held)
+            held.users += 1
+        try:
+            yield held.agent
+        finally:
+            self.give_back(held)
 
-    def drop(self, session_id: str) -> SessionAgent | None:
+    def drop(self, session_id: str) -> None:
         """Let the agent of a session go."""
         with self._lock:
-            return self._agents.pop(session_id, None)
+            held = self._dismiss(session_id) if session_id in self._agents else None
+        if held:
+            self.give_back(held)
 
     def sessions(self) -> list[str]:
         """The sessions that have an agent."""
@@ -80,3 +121,7 @@ class SessionAgents:
 
     def __len__(self) -> int:
         return len(self._agents)
+
+
+def _is_of(agent: SessionAgent, session_id: str, owner: str) -> bool:
+    return (agent.session_id, agent.owner) == (session_id, owner)
