@@ -32,7 +32,7 @@ def opening(session: Session, record: TurnRecord) -> Event:
         {
             "turn_id": record.id,
             "kind": record.kind,
-            "user_message": {"id": user.id, "content": user.content} if user else None,
+            "user_message": _asked(user) if user else None,
             "model": record.model,
             "agent": record.agent,
         },
@@ -57,3 +57,9 @@ def _outcome(results: dict[object, Message], call: dict[str, object]) -> dict[st
     if result is None:
         return {"result": None, "is_error": False}
     return {"result": text_of(result.content), "is_error": bool(result.extra.get("is_error"))}
+
+
+def _asked(message: Message) -> dict[str, object]:
+    """The message that a turn answers, with its files where it has any."""
+    files = message.extra.get("attachments")
+    return {"id": message.id, "content": message.content} | ({"attachments": files} if files else {})

@@ -28,8 +28,13 @@ export function createChatList(store, server, sessions) {
     if (facets) dispatch({ type: "facets", facets: { projects: facets.projects, tags: facets.tags } });
   }
 
+  /** Begin to give a chat a title in place; null ends it. */
+  function startRename(sessionId) {
+    dispatch({ type: "renaming", session_id: sessionId });
+  }
+
   async function rename(sessionId, title) {
-    dispatch({ type: "renaming", session_id: null });
+    startRename(null);
     await sessions.attempt(() => server.rename(sessionId, title));
   }
 
@@ -107,7 +112,7 @@ export function createChatList(store, server, sessions) {
     return store.get().list.rows.find(({ session_id }) => session_id === sessionId);
   }
 
-  return { read, choose, readFacets, rename, pin, archive, duplicate, startLabels, label, remove, takeBack };
+  return { read, choose, readFacets, startRename, rename, pin, archive, duplicate, startLabels, label, remove, takeBack };
 }
 
 /** A damaged file is not read again, so nothing can bring it back here. */

@@ -82,7 +82,8 @@ export function createComposer(store, act) {
     showCompletion(state);
     stop.hidden = !turn || turn.terminal !== null;
     stop.disabled = turn?.isStopping === true;
-    send.disabled = draft.text.trim() === "";
+    const isComing = state.uploads.some((upload) => upload.visit === state.visit);
+    send.disabled = state.isSendDue || (draft.text.trim() === "" && draft.attachments.length === 0 && !isComing);
   }
 
   return { render, focus: () => box.focus() };

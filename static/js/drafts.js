@@ -13,14 +13,14 @@ export function readDraft(key, outbox) {
   return { ...emptyDraft(key), ...kept, key };
 }
 
-export function writeDraft({ key, text, client_id, after }) {
-  if (text) keep(DRAFT + key, { text, client_id, after });
+export function writeDraft({ key, text, attachments, client_id, after }) {
+  if (text || attachments.length > 0) keep(DRAFT + key, { text, attachments, client_id, after });
   else localStorage.removeItem(DRAFT + key);
 }
 
 /** Keep a text that is being sent until the server has answered for it. */
-export function hold({ key, text, client_id, after }) {
-  keep(SENDING + key, { text, client_id, after });
+export function hold({ key, text, attachments, client_id, after }) {
+  keep(SENDING + key, { text, attachments, client_id, after });
 }
 
 export function release(key) {
@@ -48,7 +48,9 @@ function keep(name, value) {
 function read(name) {
   try {
     const kept = JSON.parse(localStorage.getItem(name));
-    return typeof kept?.text === "string" && kept.text ? kept : null;
+    if (typeof kept?.text !== "string") return null;
+    const attachments = Array.isArray(kept.attachments) ? kept.attachments : [];
+    return kept.text || attachments.length > 0 ? { ...kept, attachments } : null;
   } catch {
     return null;
   }

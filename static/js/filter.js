@@ -5,14 +5,14 @@ import { ALL } from "./rows.js";
 
 const ARCHIVE = { ...ALL, archived: true };
 
-export function createFilter(act) {
+export function createFilter(chats) {
   const select = document.getElementById("filter");
   let shownFacets = null;
   let filters = [];
 
-  select.addEventListener("change", () => act.choose(filters[select.selectedIndex]));
+  select.addEventListener("change", () => chats.choose(filters[select.selectedIndex]));
   // What other tabs have named since.
-  select.addEventListener("focus", act.readFacets);
+  select.addEventListener("focus", chats.readFacets);
 
   return ({ list: { filter }, facets, search }) => {
     // A search looks in all chats.

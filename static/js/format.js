@@ -42,6 +42,14 @@ export function fullTime(timeS) {
   return new Date(timeS * 1000).toLocaleString();
 }
 
+/** A number of bytes as people say it: "12 KB", "3.4 MB"; empty where it is not known. */
+export function size(bytes) {
+  if (typeof bytes !== "number") return "";
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} KB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
 /** "1,200 tokens in, 50 out"; empty where nothing is known. */
 export function tokens(usage) {
   const known = [

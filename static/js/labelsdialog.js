@@ -3,8 +3,8 @@
 import { createDialog } from "./dialog.js";
 import { h, label } from "./dom.js";
 
-export function createLabelsDialog(act) {
-  const dialog = createDialog("labels", () => act.startLabels(null));
+export function createLabelsDialog(chats) {
+  const dialog = createDialog("labels", () => chats.startLabels(null));
   const [project, tags, projects, known, title, problem] = [
     "labels-project", "labels-tags", "labels-projects", "labels-known", "labels-chat", "labels-problem",
   ].map((id) => document.getElementById(id));
@@ -13,7 +13,7 @@ export function createLabelsDialog(act) {
 
   document.getElementById("labels-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    act.label(row, { project: project.value.trim(), tags: tagsIn(tags.value) });
+    chats.label(row, { project: project.value.trim(), tags: tagsIn(tags.value) });
   });
 
   return ({ labelling, facets }) => {

@@ -45,6 +45,6 @@ export function textOf(content) {
 }
 
 function asked(turn) {
-  const { id, content, html } = turn.user;
-  return { id, role: "user", turn: turn.turn_id, text: textOf(content), blocks: html };
+  const { id, content, html, attachments } = turn.user;
+  return { id, role: "user", turn: turn.turn_id, text: textOf(content), blocks: html, attachments };
 }

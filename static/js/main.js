@@ -2,6 +2,8 @@
 
 import { createAnnouncer } from "./announcer.js";
 import { NOT_TAKEN, enterTyped, logIn, logOut, refuse, watchOtherTabs } from "./auth.js";
+import { createAttaching } from "./attaching.js";
+import { createAttachView } from "./attachview.js";
 import { createChatList } from "./chatlist.js";
 import { createComposer } from "./composer.js";
 import { createConfirm } from "./confirm.js";
@@ -9,6 +11,7 @@ import { createConnecting } from "./connecting.js";
 import { keepDrafts } from "./drafts.js";
 import { createEvents } from "./events.js";
 import { createFacts } from "./facts.js";
+import { createFiles } from "./files.js";
 import { createFilter } from "./filter.js";
 import { keepFocus } from "./focus.js";
 import { handleKeys } from "./keys.js";
@@ -41,12 +44,12 @@ const sessions = createSessions(store, server);
 const chats = createChatList(store, server, sessions);
 const turns = createTurns(store, server, sessions);
 const sending = createSending(store, server, sessions);
+const attaching = createAttaching(store, server, sending);
 const search = createSearch(store, server, sessions);
 const models = createModels(store, server);
 const connecting = createConnecting(store, server, sessions, sending, models);
 const facts = createFacts(store, server);
 const events = createEvents(store, server, sessions, chats, models, facts);
-
 const messages = createMessages(store, server, sessions, turns, { confirm: createConfirm(), focus: () => composer.focus() });
 
 const act = {
@@ -54,26 +57,16 @@ const act = {
   logOut: () => logOut(server),
   newChat,
   drawer: (isOpen) => dispatch({ type: "drawer", isOpen }),
-  moreSessions: () => chats.read(true),
-  choose: chats.choose,
-  readFacets: chats.readFacets,
   search: search.type,
   moreResults: search.more,
   openHit: search.open,
-  startRename: (sessionId) => dispatch({ type: "renaming", session_id: sessionId }),
-  rename: chats.rename,
-  pin: chats.pin,
-  archive: chats.archive,
-  duplicate: chats.duplicate,
-  startLabels: chats.startLabels,
-  label: chats.label,
   remove,
   takeBack: chats.takeBack,
   select: (messageId) => keepFocus(() => sessions.select(messageId)),
   resume: () => keepFocus(turns.resume),
   unqueue: (turnId) => keepFocus(() => turns.unqueue(turnId)),
   earlier: sessions.readEarlier,
-  send: () => sending.send(),
+  send: attaching.send,
   sendAsText,
   take: (text) => closing(() => dispatch({ type: "draft/changed", text })),
   stop: turns.stop,
@@ -95,10 +88,11 @@ const searchView = createSearchView(act);
 const views = [
   searchView.render,
   createLogin(act),
-  createSidebar(act),
-  createFilter(act),
-  createLabelsDialog(act),
-  createTranscript(act),
+  createSidebar(act, chats),
+  createFilter(chats),
+  createLabelsDialog(chats),
+  createTranscript(act, createFiles(server.file)),
+  createAttachView(attaching),
   createPanel(act),
   createStatusLine(),
   createModelsDialog(connecting),
@@ -152,7 +146,6 @@ async function remove(sessionId) {
 }
 
 function sendAsText(text) {
-  if (store.get().draft.text === text) dispatch({ type: "draft/changed", text: "" });
   sending.send({ text, asText: true });
   composer.focus();
 }

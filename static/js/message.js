@@ -8,13 +8,14 @@ import { partsOf, wholeBlocks } from "./turn.js";
 const ENDS = { stopped: "Stopped", failed: "Failed", interrupted: "Interrupted" };
 
 /** An article for a user message or a waiting text; `note` says what is special about it, `foot` stands below. */
-export function userArticle(text, { note = "", buttons = [], blocks, foot = null } = {}) {
+export function userArticle(text, { files = null, note = "", buttons = [], blocks, foot = null } = {}) {
   const words = h("div", { class: "text", dir: "auto" });
   showWords(words, { text, blocks: blocks && wholeBlocks(blocks) });
   return h(
     "article",
     { class: "message message-user", "aria-label": "You" },
-    h("div", { class: "bubble" }, words),
+    files,
+    text || !files ? h("div", { class: "bubble" }, words) : null,
     note ? h("p", { class: "note" }, note) : null,
     buttons.length ? h("div", { class: "waiting-buttons" }, ...buttons.map(smallButton)) : null,
     foot,

@@ -2,7 +2,7 @@
 
 import { hold, readDraft, release, writeDraft } from "./drafts.js";
 import { newId } from "./format.js";
-import { NEW } from "./written.js";
+import { NEW, emptyDraft } from "./written.js";
 
 export function createSending(store, server, sessions) {
   let housing = null;
@@ -10,17 +10,18 @@ export function createSending(store, server, sessions) {
   /** Send the draft, or with `text` that text; `asText` sends what looks like a command to the model. */
   async function send({ text = store.get().draft.text, asText = false } = {}) {
     const { draft, open, session, visit } = store.get();
-    if (!text.trim()) return;
+    const attachments = draft.text === text ? draft.attachments : [];
+    if (!text.trim() && attachments.length === 0) return;
     const isAgain = draft.client_id !== null && draft.text === text;
     const client_id = isAgain ? draft.client_id : newId();
     const after = isAgain ? draft.after : (session?.messages.at(-1)?.id ?? 0);
-    const entry = { client_id, text, key: open ?? NEW, visit, after };
+    const entry = { client_id, text, attachments, key: open ?? NEW, visit, after };
     hold(entry);
     store.dispatch({ type: "send/begun", entry });
     try {
       const sessionId = open ?? (await house(visit));
       move(entry, sessionId);
-      const body = { session_id: sessionId, message: text, client_id };
+      const body = { session_id: sessionId, message: text, client_id, attachments: attachments.length > 0 ? attachments : undefined };
       answered(entry, await server.start(asText ? { ...body, as_text: true } : body));
     } catch (failure) {
       refused(entry, failure, asText);
@@ -39,7 +40,7 @@ export function createSending(store, server, sessions) {
       const isThere = store.get().visit === visit && store.get().open === null;
       store.dispatch({ type: "session/housed", session, visit });
       if (isThere) {
-        writeDraft({ key: NEW, text: "" });
+        writeDraft(emptyDraft(NEW));
         history.replaceState(null, "", `#session=${session.session_id}`);
       }
       return session.session_id;
@@ -70,6 +71,7 @@ export function createSending(store, server, sessions) {
   }
 
   function commanded(entry, { command, output, data }) {
+    if (entry.attachments.length > 0) store.dispatch({ type: "draft/files", attachments: [...store.get().draft.attachments, ...entry.attachments] });
     if (command === "new" || command === "branch") {
       sessions.open(data.session_id);
       return;
@@ -85,10 +87,16 @@ export function createSending(store, server, sessions) {
     release(entry.key);
     store.dispatch({ type: "send/dropped", client_id: entry.client_id });
     const isUnknown = failure.status === undefined;
-    const back = { key: entry.key, text: entry.text, client_id: isUnknown ? entry.client_id : null, after: entry.after };
+    const back = { key: entry.key, text: entry.text, attachments: entry.attachments, client_id: isUnknown ? entry.client_id : null, after: entry.after };
     const isShown = (store.get().open ?? NEW) === entry.key;
     const draft = isShown ? store.get().draft : readDraft(entry.key, []);
-    const joined = draft.text ? { ...back, text: `${entry.text}\n\n${draft.text}`, client_id: null } : back;
+    const isEmpty = !draft.text && draft.attachments.length === 0;
+    const joined = isEmpty ? back : {
+      ...back,
+      text: [entry.text, draft.text].filter(Boolean).join("\n\n"),
+      attachments: [...entry.attachments, ...draft.attachments],
+      client_id: null,
+    };
     if (!isShown) {
       writeDraft(joined);
       return;

@@ -4,6 +4,7 @@ import { createParser } from "./sse.js";
 
 const SILENCE_MS = 15_000;
 const ANSWER_MS = 30_000;
+const UPLOAD_MS = 300_000;
 
 /** The server said no: `message` is a sentence for the user, `code` a word for programs. */
 export class Refusal extends Error {
@@ -28,8 +29,9 @@ export function createServer(getToken, onUnauthorized) {
   async function ask(method, path, body, signal) {
     const token = getToken();
     const headers = token ? { Authorization: `Bearer ${token}` } : {};
-    if (body !== undefined) headers["Content-Type"] = "application/json";
-    const options = { method, headers, body: body && JSON.stringify(body), signal, cache: "no-store" };
+    const isForm = body instanceof FormData;
+    if (body !== undefined && !isForm) headers["Content-Type"] = "application/json";
+    const options = { method, headers, body: isForm ? body : body && JSON.stringify(body), signal, cache: "no-store" };
     const response = await reached(fetch(path, options));
     if (response.ok) return response;
     const answer = await response.json().catch(() => ({}));
@@ -38,8 +40,8 @@ export function createServer(getToken, onUnauthorized) {
     throw refusal;
   }
 
-  async function json(method, path, body) {
-    const response = await ask(method, path, body, AbortSignal.timeout(ANSWER_MS));
+  async function json(method, path, body, patienceMs = ANSWER_MS) {
+    const response = await ask(method, path, body, AbortSignal.timeout(patienceMs));
     return { status: response.status, ...(await reached(response.json())) };
   }
 
@@ -62,9 +64,25 @@ export function createServer(getToken, onUnauthorized) {
     }
   }
 
+  /** Keep a file; the answer is what a message is sent with. */
+  function upload(session_id, file) {
+    const form = new FormData();
+    form.append("session_id", session_id);
+    form.append("file", file, file.name);
+    return json("POST", "api/upload", form, UPLOAD_MS);
+  }
+
+  /** The address of a file within this page. */
+  async function file(id) {
+    const response = await ask("GET", `api/blob/${encodeURIComponent(id)}`, undefined, AbortSignal.timeout(UPLOAD_MS));
+    return URL.createObjectURL(await reached(response.blob()));
+  }
+
   const get = (path, query) => json("GET", address(path, query));
   const post = (path, body) => json("POST", path, body);
   return {
+    upload,
+    file,
     login: (proof) => post("api/auth/login", proof),
     logout: () => post("api/auth/logout", {}),
     authStatus: () => get("api/auth/status"),

@@ -6,7 +6,7 @@ import { openMenu } from "./menu.js";
 
 const REFRESH_MS = 60_000;
 
-export function createSidebar(act) {
+export function createSidebar(act, chats) {
   const list = document.getElementById("session-list");
   const scroll = document.getElementById("session-scroll");
   const more = document.getElementById("session-more");
@@ -21,9 +21,9 @@ export function createSidebar(act) {
   opener.addEventListener("click", () => act.drawer(true));
   document.getElementById("drawer-close").addEventListener("click", () => act.drawer(false));
   shade.addEventListener("click", () => act.drawer(false));
-  more.addEventListener("click", act.moreSessions);
+  more.addEventListener("click", () => chats.read(true));
   list.addEventListener("click", (event) => event.target.closest("a") && act.drawer(false));
-  const watcher = new IntersectionObserver(([entry]) => entry.isIntersecting && act.moreSessions(), { root: scroll });
+  const watcher = new IntersectionObserver(([entry]) => entry.isIntersecting && chats.read(true), { root: scroll });
   watcher.observe(more);
   let last = null;
   setInterval(() => {
@@ -40,7 +40,7 @@ export function createSidebar(act) {
     const hasMore = shownList?.next !== sessions.next;
     [shownList, shownWith] = [sessions, shownNow];
     const rows = sessions.rows.map((row) => ({ row, isOpen: row.session_id === open, isRenamed: row.session_id === renaming }));
-    reconcile(list, withDays(rows), { key: keyOf, create: (item) => (item.row ? createRow(item, act) : createDay(item)), isSame: isSameItem });
+    reconcile(list, withDays(rows), { key: keyOf, create: (item) => (item.row ? createRow(item, act, chats) : createDay(item)), isSame: isSameItem });
     if (renaming) list.querySelector("input")?.focus();
     label(note, sessions.problem || (sessions.state === "read" && rows.length === 0 ? noneOf(sessions.filter) : ""));
     note.hidden = note.textContent === "";
@@ -66,9 +66,9 @@ export function createSidebar(act) {
   return render;
 }
 
-function createRow({ row, isOpen, isRenamed }, act) {
+function createRow({ row, isOpen, isRenamed }, act, chats) {
   const id = row.session_id;
-  if (isRenamed) return h("li", { class: "session" }, createRename(row, act));
+  if (isRenamed) return h("li", { class: "session" }, createRename(row, chats));
   const name = row.damaged ? "Damaged chat" : row.title || "Untitled";
   const link = h(
     "a",
@@ -76,20 +76,20 @@ function createRow({ row, isOpen, isRenamed }, act) {
     h("span", { class: "session-line" }, h("span", { class: "session-title", dir: "auto" }, name), createTime(row)),
     h("span", { class: "session-line" }, h("span", { class: "session-snippet", dir: "auto" }, snippetOf(row)), ...marks(row, isOpen)),
   );
-  const options = iconButton("more", `Options for ${name}`, (event) => openOptions(event.currentTarget, row, act), { "aria-haspopup": "menu" });
+  const options = iconButton("more", `Options for ${name}`, (event) => openOptions(event.currentTarget, row, act, chats), { "aria-haspopup": "menu" });
   const buttons = h("div", { class: "session-buttons" }, options);
   return h("li", { class: `session${isOpen ? " is-open" : ""}` }, link, buttons);
 }
 
-function openOptions(button, row, act) {
+function openOptions(button, row, act, chats) {
   const id = row.session_id;
   const remove = { text: "Delete", run: () => act.remove(id) };
   const rest = [
-    { text: "Rename", run: () => act.startRename(id) },
-    { text: row.pinned ? "Unpin" : "Pin", run: () => act.pin(id, !row.pinned) },
-    { text: "Project and tags", run: () => act.startLabels(id) },
-    { text: "Duplicate", run: () => act.duplicate(id) },
-    { text: row.archived ? "Take out of the archive" : "Archive", run: () => act.archive(id, !row.archived) },
+    { text: "Rename", run: () => chats.startRename(id) },
+    { text: row.pinned ? "Unpin" : "Pin", run: () => chats.pin(id, !row.pinned) },
+    { text: "Project and tags", run: () => chats.startLabels(id) },
+    { text: "Duplicate", run: () => chats.duplicate(id) },
+    { text: row.archived ? "Take out of the archive" : "Archive", run: () => chats.archive(id, !row.archived) },
   ];
   const find = () => document.querySelector(`#session-list > [data-key="${CSS.escape(id)}"] .icon-button`);
   openMenu(button, button.getAttribute("aria-label"), row.damaged ? [remove] : [...rest, remove], find);
@@ -139,14 +139,14 @@ function marks(row, isOpen) {
   return shown;
 }
 
-function createRename(row, act) {
+function createRename(row, chats) {
   let isOver = false;
   const input = h("input", { class: "session-rename", "aria-label": "Title of this chat", maxlength: 200, value: row.title });
   const end = (isKept) => {
     if (isOver) return;
     isOver = true;
-    if (isKept && input.value.trim() !== row.title) act.rename(row.session_id, input.value);
-    else act.startRename(null);
+    if (isKept && input.value.trim() !== row.title) chats.rename(row.session_id, input.value);
+    else chats.startRename(null);
   };
   input.addEventListener("keydown", (event) => {
     if (event.isComposing || event.keyCode === 229) return;

@@ -22,6 +22,8 @@ export function initialState() {
     usage: null,
     outbox: [],
     draft: emptyDraft(NEW),
+    uploads: [],
+    isSendDue: false,
     editing: null,
     panel: null,
     commands: [],
@@ -91,7 +93,7 @@ const CHANGES = {
 };
 
 function opened(state, { session_id, draft }) {
-  const fresh = { session: null, target: null, problem: null, turn: null, usage: null, panel: null, drawer: false };
+  const fresh = { session: null, target: null, problem: null, turn: null, usage: null, panel: null, drawer: false, isSendDue: false };
   // The chat that a new one follows: it has come to an end, and memory may learn from it.
   const left = session_id === null ? (state.open ?? state.left) : null;
   return { ...typed(state, ""), ...fresh, open: session_id, left, visit: state.visit + 1, draft };

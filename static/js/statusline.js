@@ -6,9 +6,10 @@ import { agentInfo, modelLabel } from "./models.js";
 import { NEW } from "./written.js";
 
 /** What the open chat is doing: a word for the style, and the words for the reader. */
-export function stateOf({ turn, link, outbox, open }) {
+export function stateOf({ turn, link, outbox, uploads, isSendDue, open, visit }) {
   if (turn && !turn.terminal) return runningState(turn);
   if (outbox.some((entry) => entry.key === (open ?? NEW))) return ["busy", "Sending…"];
+  if (uploads.some((upload) => upload.visit === visit)) return ["busy", isSendDue ? "Uploading; sent when that is done…" : "Uploading…"];
   if (link === "lost") return ["lost", "Not connected. Connecting again…"];
   if (turn?.terminal?.type === "apperror") return ["failed", "The last reply failed"];
   return ["idle", "Ready"];

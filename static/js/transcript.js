@@ -12,7 +12,7 @@ import { createWaiting } from "./waiting.js";
 const SHOWN = ["session", "target", "turnFacts", "turn", "outbox", "open", "visit", "problem"];
 const END_OF = { cancel: "stopped", apperror: "failed" };
 
-export function createTranscript(act) {
+export function createTranscript(act, files) {
   const scroller = document.getElementById("transcript");
   const list = document.getElementById("messages");
   const earlier = document.getElementById("earlier");
@@ -20,7 +20,7 @@ export function createTranscript(act) {
   const scroll = createScroll(scroller, scroller.firstElementChild, document.getElementById("jump"));
   const live = emptyReply();
   live.classList.add("is-live");
-  const showWaiting = createWaiting(act);
+  const showWaiting = createWaiting(act, files);
   let shown = {};
 
   earlier.addEventListener("click", act.earlier);
@@ -106,7 +106,7 @@ export function createTranscript(act) {
     if (item.isEdited) return messageEditor(act.editing.text(), act.editing);
     if (message.role === "user") {
       const foot = messageFoot(message, { words: () => message.text, retry: null, act });
-      return userArticle(message.text, { blocks: message.blocks, foot });
+      return userArticle(message.text, { files: files.list(message.attachments), blocks: message.blocks, foot });
     }
     return message.role === "assistant" ? createReply(item, results) : asideArticle(message);
   }
@@ -167,5 +167,5 @@ function isSameMessage(a, b) {
   if (!isPlaced || a.message === b.message) return isPlaced;
   const same = (name) => JSON.stringify(a.message[name]) === JSON.stringify(b.message[name]);
   const hasResults = (b.message.tool_calls ?? []).every((call) => a.results.has(call.id) === b.results.has(call.id));
-  return same("variants") && same("text") && same("error") && same("status") && hasResults;
+  return same("attachments") && same("variants") && same("text") && same("error") && same("status") && hasResults;
 }

@@ -3,15 +3,22 @@
 /** The key of the draft that belongs to no session yet. */
 export const NEW = "new";
 
-/** The draft of a session: `client_id` is that of a send whose outcome is unknown, made after message `after`. */
+/**
+ * The draft of a session: `client_id` is that of a send whose outcome is unknown, made after message `after`;
+ * `attachments` are the answers to its uploads.
+ */
 export function emptyDraft(key) {
-  return { key, text: "", client_id: null, after: 0 };
+  return { key, text: "", attachments: [], client_id: null, after: 0 };
 }
 
 export const WRITTEN = {
   "draft/changed": (s, e) => typed(s, e.text),
   "draft/set": (s, e) => ({ ...typed(s, e.draft.text), draft: e.draft }),
-  "send/begun": (s, e) => ({ ...typed(s, ""), panel: null, outbox: [...s.outbox, e.entry] }),
+  "draft/files": (s, e) => ({ ...s, draft: { ...s.draft, attachments: e.attachments, client_id: null, after: 0 } }),
+  "upload/begun": (s, e) => ({ ...s, uploads: [...s.uploads, e.entry] }),
+  "upload/ended": (s, e) => ({ ...s, uploads: s.uploads.filter(({ key }) => key !== e.key), isSendDue: s.isSendDue && e.isKept }),
+  "upload/send": (s, e) => ({ ...s, isSendDue: e.isDue }),
+  "send/begun": (s, e) => ({ ...withoutSent(s, e.entry), panel: null, outbox: [...s.outbox, e.entry] }),
   "send/accepted": accepted,
   "send/dropped": (s, e) => ({ ...s, outbox: without(s.outbox, e.client_id) }),
   editing: (s, e) => ({ ...s, editing: e.editing }),
@@ -21,7 +28,7 @@ export const WRITTEN = {
 export function typed(state, text) {
   const { client_id, after, text: before } = state.draft;
   const kept = text === before ? { client_id, after } : { client_id: null, after: 0 };
-  return { ...state, draft: { key: state.draft.key, text, ...kept }, completion: { active: 0, isClosed: false } };
+  return { ...state, draft: { ...state.draft, text, ...kept }, completion: { active: 0, isClosed: false } };
 }
 
 /** The texts on their way that a freshly read session does not show yet. */
@@ -51,6 +58,13 @@ export function editingBeside({ editing, draft }, session) {
   const hasArrived = session.messages.some(({ id, role, text }) => id > editing.message_id && role === "user" && text === editing.text);
   const text = [draft.text, hasArrived ? "" : editing.text].filter(Boolean).join("\n\n");
   return { editing: null, draft: text === draft.text ? draft : { ...draft, text, client_id: null } };
+}
+
+/** The state without the draft, where that is what was sent. */
+function withoutSent(state, { text }) {
+  if (state.draft.text !== text) return state;
+  const left = typed(state, "");
+  return { ...left, draft: { ...left.draft, attachments: [] } };
 }
 
 function accepted(state, { client_id, turn_id, revision, session_id }) {
