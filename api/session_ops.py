@@ -6,14 +6,15 @@ from typing import Any
 
 from api.agents.pool import AgentPool
 from api.clock import Clock
-from api.errors import InvalidRequest, NotFound, NothingToRetry, NothingToUndo
+from api.errors import InvalidRequest, NotFound, NothingToRetry, NothingToUndo, TalariaError
 from api.session_memory import SessionMemory
 from api.sessions import tree
 from api.sessions.content import clean_label, clean_title, preview, text_of
 from api.sessions.drafts import Drafts
 from api.sessions.erasing import Eraser, Place
 from api.sessions.model import Message, QueueItem, Session
-from api.sessions.store import SessionStore
+from api.sessions.rows import row_of
+from api.sessions.store import SessionStore, Trashed
 from api.sessions.usage import by_model, context_tokens, spent
 from api.turns.runner import TurnRunner
 
@@ -230,6 +231,21 @@ class SessionOps:
     def restore(self, session_id: str) -> Session:
         """Bring a deleted session back. Raises `NotFound`, `Conflict`."""
         return self._store.restore(session_id)
+
+    def trash(self, limit: int) -> list[dict[str, Any]]:
+        """The sessions that were deleted last, with their titles; `damaged` ones cannot be read."""
+        newest = self._store.trashed()[: -limit - 1 : -1]
+        return [
+            {"session_id": entry.session_id, "deleted_at": entry.deleted_at} | self._told_of(entry)
+            for entry in newest
+        ]
+
+    def _told_of(self, entry: Trashed) -> dict[str, Any]:
+        try:
+            row = row_of(self._store.load_trashed(entry))
+        except TalariaError:
+            return {"title": "", "message_count": 0, "damaged": True}
+        return {"title": row.title, "message_count": row.message_count, "damaged": False}
 
     def purge(self, session_id: str | None) -> int:
         """Remove deleted sessions for ever, one or all; how many."""

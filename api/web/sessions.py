@@ -132,8 +132,25 @@ class DeleteAnswer(BaseModel):
     session_id: str
 
 
+class TrashQuery(BaseModel):
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+
+
+class TrashRow(BaseModel):
+    """`damaged` says that its file cannot be read: it can be looked at in the state folder only."""
+
+    session_id: str
+    deleted_at: float
+    title: str
+    message_count: int
+    damaged: bool
+
+
 class TrashAnswer(BaseModel):
-    sessions: list[dict[str, Any]]
+    """The chats that were deleted last come first; `total` counts those that are left out too."""
+
+    sessions: list[TrashRow]
+    total: int
 
 
 class PurgeBody(s.Body):
@@ -253,9 +270,8 @@ def _add_deleting(
         return shown.changed(ops.restore(body.session_id))
 
     @bp.get("/api/trash", responses={200: TrashAnswer})
-    def trash() -> Any:
-        kept = [{"session_id": t.session_id, "deleted_at": t.deleted_at} for t in store.trashed()]
-        return {"sessions": kept}
+    def trash(query: TrashQuery) -> Any:
+        return {"sessions": ops.trash(query.limit), "total": len(store.trashed())}
 
     @bp.post("/api/trash/purge", responses={200: PurgeAnswer})
     def purge(body: PurgeBody) -> Any:

@@ -36,10 +36,15 @@ export function createComposer(store, act) {
       event.preventDefault();
       return;
     }
-    const isSend = event.key === "Enter" && !event.shiftKey && !event.altKey && !isTouch.matches;
-    if (!isSend) return;
+    if (event.key !== "Enter" || event.altKey || !isSend(event)) return;
     event.preventDefault();
     act.send();
+  }
+
+  /** Enter alone sends, or with Ctrl, as a person likes it; on a touch screen it begins a line. */
+  function isSend({ shiftKey, ctrlKey, metaKey }) {
+    if (ctrlKey || metaKey) return !shiftKey;
+    return !shiftKey && !isTouch.matches && store.get().preferences.enter === "send";
   }
 
   /** Whether the key belonged to the open list. */

@@ -3,9 +3,17 @@
 export const SHORTCUTS = [
   { key: "o", mod: true, shift: true, name: "new", help: "New chat" },
   { key: "k", mod: true, shift: false, name: "search", help: "Search in all chats" },
+  { key: ",", mod: true, shift: false, name: "settings", help: "Settings and shortcuts" },
   { key: "Escape", mod: false, shift: true, name: "focus", help: "Go to the message box" },
   { key: "Escape", mod: false, shift: false, name: "escape", help: "Close what is open, else stop the reply" },
 ];
+
+/** The keys of a shortcut as people write them. */
+export function keysOf({ key, mod, shift }) {
+  const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+  const name = key.length === 1 ? key.toUpperCase() : { Escape: "Esc" }[key] ?? key;
+  return [mod ? (isMac ? "⌘" : "Ctrl") : "", shift ? "Shift" : "", name].filter(Boolean).join("+");
+}
 
 /** Run `actions[name]` for each shortcut; keys that compose a character are left alone. */
 export function handleKeys(actions) {

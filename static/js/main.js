@@ -27,6 +27,8 @@ import { createSearchView } from "./searchview.js";
 import { createSending } from "./sending.js";
 import { createServer } from "./server.js";
 import { createSessions } from "./sessions.js";
+import { createSettings } from "./settings.js";
+import { createSettingsDialog } from "./settingsdialog.js";
 import { createSidebar } from "./sidebar.js";
 import { createStatusLine } from "./statusline.js";
 import { createStore } from "./store.js";
@@ -49,8 +51,10 @@ const search = createSearch(store, server, sessions);
 const models = createModels(store, server);
 const connecting = createConnecting(store, server, sessions, sending, models);
 const facts = createFacts(store, server);
+const confirm = createConfirm();
+const settings = createSettings(store, server, sessions, { confirm });
 const events = createEvents(store, server, sessions, chats, models, facts);
-const messages = createMessages(store, server, sessions, turns, { confirm: createConfirm(), focus: () => composer.focus() });
+const messages = createMessages(store, server, sessions, turns, { confirm, focus: () => composer.focus() });
 
 const act = {
   enter: async (typed) => begin(await enterTyped(store, server, typed)),
@@ -97,10 +101,11 @@ const views = [
   createStatusLine(),
   createModelsDialog(connecting),
   createMemoryDialog(facts, act),
+  createSettingsDialog(settings),
   createToast(act),
 ];
 
-handleKeys({ new: newChat, search: searchView.focus, focus: composer.focus, escape });
+handleKeys({ new: newChat, search: searchView.focus, focus: composer.focus, settings: settings.open, escape });
 // Typing and speaking do not wait for a frame: what was sent leaves the box before the next key.
 store.listen(composer.render);
 store.listen(createAnnouncer());

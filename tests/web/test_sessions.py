@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 import pytest
+from freezegun import freeze_time
 
 from tests.web.live_server import Client, LiveServer
 
@@ -66,12 +67,28 @@ def test_a_deleted_session_is_in_the_trash_until_it_is_purged(client: Client) ->
     session_id = client.new_session(title="x")
     assert client.post("/api/session/delete", {"session_id": session_id}).status == 200
     assert client.post("/api/session/delete", {"session_id": session_id}).status == 404
-    assert [t["session_id"] for t in client.get("/api/trash").json["sessions"]] == [session_id]
+    trash = client.get("/api/trash").json
+    (row,) = trash["sessions"]
+    assert trash["total"] == 1 and row.pop("deleted_at") > 0
+    assert row == {"session_id": session_id, "title": "x", "message_count": 0, "damaged": False}
     assert client.post("/api/session/restore", {"session_id": session_id}).json["session"]["title"] == "x"
     assert client.post("/api/session/restore", {"session_id": session_id}).status == 409
     client.post("/api/session/delete", {"session_id": session_id})
     assert client.post("/api/trash/purge", {"session_id": session_id}).json["purged"] == 1
     assert client.post("/api/session/restore", {"session_id": session_id}).status == 404
+
+
+def test_the_trash_names_the_last_deleted_first_and_a_damaged_one_too(live: LiveServer) -> None:
+    with freeze_time("2026-01-01 10:00:00") as frozen:
+        for title in ("a", "b", "c"):
+            session_id = live.client.new_session(title=title)
+            live.client.post("/api/session/delete", {"session_id": session_id})
+            frozen.tick(1)
+    (broken,) = live.services.settings.state_dir.glob(f"trash/*-{session_id}.json")
+    broken.write_bytes(b"{")
+    rows = live.client.get("/api/trash?limit=2").json
+    assert [(row["title"], row["damaged"]) for row in rows["sessions"]] == [("", True), ("b", False)]
+    assert rows["total"] == 3
 
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
