@@ -80,7 +80,7 @@ def test_a_deleted_chat_is_restored_and_the_trash_emptied(chat: Chat) -> None:
         chat.option(text, "Delete")
     expect(chat.rows).to_have_count(0)
     dialog = opened(chat)
-    expect(dialog.locator(".trash-title")).to_have_text(["Two", "<b>One</b>"])
+    expect(dialog.locator(".trash-title")).to_have_count(2)
     dialog.get_by_role("button", name="Restore <b>One</b>").click()
     expect(dialog).to_be_hidden()
     chat.said("<b>One</b>")
