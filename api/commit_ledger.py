@@ -39,10 +39,14 @@ class Ledger(Protocol):
 
     def has_uncommitted(self, session_id: str) -> bool: ...
 
-    def seal(self, session_id: str, agent: Any, passed: Iterable[Hashable]) -> Sealed | None:
+    def newest(self, session_id: str) -> int:
+        """The generation of the newest turn; 0 without one."""
+
+    def seal(self, session_id: str, agent: Any, passed: Iterable[Hashable], newest: int) -> Sealed | None:
         """The oldest work that memory was not told, `passed` owners left out; None where there is none.
 
-        Work without an owner becomes that of `agent`, by default of the registered one.
+        What begins after the turn of generation `newest` is no part of it. Work without an owner becomes that
+        of `agent`, by default of the registered one.
         """
 
     def note_told(self, session_id: str, batch: Sealed, result: Any) -> None: ...
@@ -113,7 +117,12 @@ class DictLedger:
             counted = self._sessions.get(session_id)
             return bool(counted and counted.segments)
 
-    def seal(self, session_id: str, agent: Any, passed: Iterable[Hashable]) -> Sealed | None:
+    def newest(self, session_id: str) -> int:
+        with self._lock:
+            counted = self._sessions.get(session_id)
+            return counted.generation if counted else 0
+
+    def seal(self, session_id: str, agent: Any, passed: Iterable[Hashable], newest: int) -> Sealed | None:
         skipped = set(passed)
         with self._lock:
             fallback = self._agents.get(session_id) if agent is None else agent
@@ -121,7 +130,7 @@ class DictLedger:
             for segment in counted.segments if counted else ():
                 owner = fallback if segment.owner is None else segment.owner
                 # Agents need not be hashable: an identity tells them apart.
-                if id(owner) not in skipped:
+                if id(owner) not in skipped and segment.first <= newest:
                     segment.owner, segment.is_sealed = owner, owner is not None
                     return Sealed(_name(session_id, segment), id(owner), partial(_commit, owner))
         return None

@@ -14,6 +14,7 @@ from api.sessions import segments
 from api.sessions.catalog import Catalog
 from api.sessions.content import text_of
 from api.sessions.model import ERASED, NOTICE, SUMMARY, Session
+from api.sessions.outlook import outlook
 from api.sessions.segments import Batch, said_in
 from api.sessions.store import SessionStore
 
@@ -66,13 +67,19 @@ class FileLedger:
     def has_uncommitted(self, session_id: str) -> bool:
         """True also for a file that cannot be read: nobody knows what is left there."""
         try:
-            return segments.outlook(self._store.load(session_id)).turns > 0
+            return outlook(self._store.load(session_id)).turns > 0
         except NotFound:
             return False
         except TalariaError:
             return True
 
-    def seal(self, session_id: str, agent: Any, passed: Iterable[Hashable]) -> Sealed | None:
+    def newest(self, session_id: str) -> int:
+        try:
+            return segments.generation(self._store.load(session_id))
+        except NotFound:
+            return 0
+
+    def seal(self, session_id: str, agent: Any, passed: Iterable[Hashable], newest: int) -> Sealed | None:
         """The next batch, sealed in the file. None also while a turn runs and while memory is off.
 
         All work has an owner here: `agent` serves none of it.
@@ -85,7 +92,7 @@ class FileLedger:
                 if session.memory_off:
                     return None
                 known = segments.batches(session)
-                batch = segments.seal(session, frozenset(map(str, passed)))
+                batch = segments.seal(session, frozenset(map(str, passed)), newest)
         except NotFound:
             return None
         if batch is None:
@@ -106,15 +113,18 @@ class FileLedger:
         try:
             with self._store.edit(session_id) as session:
                 is_wanted = segments.note_told(session, batch.id, self._clock.now())
+                if not is_wanted:
+                    # Given up during its commit: nothing of that batch stays.
+                    segments.give_up(session, batch.turns)
+                for message in erased_in(session, batch.turns):
+                    # Its words went while memory was told of them.
+                    segments.ask_to_erase(session, message)
         except NotFound:
-            is_wanted = False
-        if not is_wanted:
-            # Deleted or given up during its commit: nothing of that batch stays.
+            # Deleted during its commit.
             self._provider.on_turns_undone(session_id, batch.turns)
             return
-        for message in erased_in(session, batch.turns):
-            # Its words went while memory was told of them.
-            self._provider.on_message_erased(session_id, message)
+        if not is_wanted:
+            return
         facts = [fact.id for fact in result.facts]
         committed = {"batch_id": batch.id, "turns": list(batch.turns), "facts": facts}
         self._tell(session_id, {"committed": committed})

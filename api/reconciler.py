@@ -9,6 +9,7 @@ from api.concurrency import Crew, new_lock
 from api.errors import NotFound, TalariaError
 from api.memory.base import MemoryProvider
 from api.sessions import segments
+from api.sessions.outlook import RETRY_S
 from api.sessions.store import SessionStore, Trashed
 
 log = logging.getLogger(__name__)
@@ -39,18 +40,17 @@ class Reconciler:
 
     def soon(self, session_id: str) -> None:
         """Bring memory in step with the line of a session."""
-        with self._lock:
-            if session_id in self._under_way:
-                return
-            self._under_way.add(session_id)
-        if not self._calls.submit(partial(self._reconcile, session_id)):
-            with self._lock:
-                self._under_way.discard(session_id)
+        if self._take(session_id) and not self._calls.submit(partial(self._reconcile, session_id)):
+            self._give_back(session_id)
 
     def forget(self, session_id: str) -> None:
         """Withdraw what was learned in a session that lies in the trash with the wish to be forgotten."""
-        if not self._calls.submit(partial(self._forget, session_id)):
-            self._forget_later(session_id)
+        is_ours = self._take(session_id)
+        if is_ours and self._calls.submit(partial(self._forget, session_id)):
+            return
+        if is_ours:
+            self._give_back(session_id)
+        self._forget_later(session_id)
 
     def recover(self) -> None:
         """After a start: look through the trash for wishes that were not done."""
@@ -64,62 +64,92 @@ class Reconciler:
             for session_id in left:
                 self.forget(session_id)
 
+    def _take(self, session_id: str) -> bool:
+        """Whether a session is ours alone now: calls for one session never overlap."""
+        with self._lock:
+            is_free = session_id not in self._under_way
+            self._under_way.add(session_id)
+            return is_free
+
+    def _give_back(self, session_id: str) -> None:
+        with self._lock:
+            self._under_way.discard(session_id)
+
     def _reconcile(self, session_id: str) -> None:
-        left: list[str] = []
-        returned: list[str] = []
+        is_done = False
         try:
-            session = self._store.load(session_id)
-            withdrawn, back = segments.left(session), segments.returned(session)
-            if withdrawn:
-                self._provider.on_turns_undone(session_id, withdrawn)
-            if back:
-                self._provider.on_turns_restored(session_id, back)
-            left, returned = withdrawn, back
+            with suppress(NotFound):
+                self._bring_in_step(session_id)
+            is_done = True
         except TalariaError as exc:
-            self._note_failed(session_id, exc)
+            log.warning("memory is not in step with %s yet: %s", session_id, exc)
         finally:
-            # From here on a save may ask again: it would see what this one has not.
-            with self._lock:
-                self._under_way.discard(session_id)
-        if left or returned:
-            with suppress(NotFound), self._store.edit(session_id) as session:
-                segments.note_withdrawn(session, left)
-                segments.note_restored(session, returned)
+            self._end(session_id, is_done)
+
+    def _bring_in_step(self, session_id: str) -> None:
+        """What the calls shall do is noted before them, and what they have done after them."""
+        with self._store.edit(session_id) as session:
+            away, back = segments.begin_moves(session)
+            words = segments.to_erase(session)
+        if away:
+            self._provider.on_turns_undone(session_id, away)
+        if back:
+            self._provider.on_turns_restored(session_id, back)
+        for message_id in words:
+            self._provider.on_message_erased(session_id, message_id)
+        if away or back or words:
+            with self._store.edit(session_id) as session:
+                segments.note_moved(session, away, back)
+                segments.note_erased(session, words)
+
+    def _end(self, session_id: str, is_done: bool) -> None:
+        """Let the session go; what was asked meanwhile, or has moved again, is done next."""
+        with self._lock:
+            self._under_way.discard(session_id)
+            if not is_done:
+                self._again_from = self._clock.monotonic() + RETRY_S
+                return
+            is_asked = session_id in self._to_forget
+            self._to_forget.discard(session_id)
+        if is_asked:
+            self.forget(session_id)
+            return
+        with suppress(TalariaError):
+            if segments.is_out_of_step(self._store.load(session_id)):
+                self.soon(session_id)
 
     def _find_wishes(self) -> None:
         for entry in self._store.trashed():
             with suppress(TalariaError):
-                if segments.to_forget(self._store.load_trashed(entry)):
+                if segments.has_wish(self._store.load_trashed(entry)):
                     self.forget(entry.session_id)
 
     def _forget(self, session_id: str) -> None:
+        is_done = False
         try:
             for entry in self._store.trashed(session_id):
-                self._forget_one(entry)
+                # One that has come back meanwhile is brought in step there.
+                with suppress(NotFound):
+                    self._forget_one(entry)
+            is_done = True
         except TalariaError as exc:
-            self._note_failed(session_id, exc)
-            self._forget_later(session_id)
+            log.warning("memory has not forgotten %s yet: %s", session_id, exc)
+        finally:
+            if not is_done:
+                self._forget_later(session_id)
+            self._end(session_id, is_done)
 
     def _forget_later(self, session_id: str) -> None:
         with self._lock:
             self._to_forget.add(session_id)
 
     def _forget_one(self, entry: Trashed) -> None:
-        turn_ids: list[str] = []
-        try:
-            turn_ids = segments.to_forget(self._store.load_trashed(entry))
-            if turn_ids:
-                self._provider.on_turns_undone(entry.session_id, turn_ids)
-                with self._store.edit_trashed(entry) as session:
-                    segments.note_forgotten(session)
-        except NotFound:
-            # It came back from the trash meanwhile, or is gone for ever.
-            with suppress(NotFound):
-                left = segments.left(self._store.load(entry.session_id))
-                back = [turn_id for turn_id in turn_ids if turn_id not in left]
-                self._provider.on_turns_restored(entry.session_id, back)
-
-    def _note_failed(self, session_id: str, error: TalariaError) -> None:
-        log.warning("memory is not in step with %s yet: %s", session_id, error)
-        with self._lock:
-            self._again_from = self._clock.monotonic() + segments.RETRY_S
+        session = self._store.load_trashed(entry)
+        turn_ids, words = segments.to_forget(session), segments.to_erase(session)
+        if turn_ids:
+            self._provider.on_turns_undone(entry.session_id, turn_ids)
+        for message_id in words:
+            self._provider.on_message_erased(entry.session_id, message_id)
+        with self._store.edit_trashed(entry) as session:
+            segments.note_forgotten(session, turn_ids)
+            segments.note_erased(session, words)

@@ -105,7 +105,7 @@ class Services:
     def housekeep(self) -> None:
         """Purge what has lain in the trash for 30 days; empty sessions go there after a day."""
         now = self.clock.now()
-        self.store.purge(older_than=now - TRASH_S)
+        self.store.purge(older_than=now - TRASH_S, keeps=self.memory.has_to_forget)
         self.drafts.sweep()
         self.blobs.sweep(older_than=now - BLOB_S)
         for session_id in self.catalog.unlisted(before=now - EMPTY_S):

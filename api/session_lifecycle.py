@@ -71,6 +71,11 @@ class SessionLifecycle:
         with self._lock:
             return len(self._flights.keys() | set(self._ledger.with_agents()))
 
+    def is_committing(self, session_id: str) -> bool:
+        """Whether a commit of a session is under way."""
+        with self._lock:
+            return session_id in self._flights
+
     @property
     def has_flights(self) -> bool:
         """Whether a commit is under way."""
@@ -225,7 +230,9 @@ class SessionLifecycle:
             self._end(flight)
 
     def _commit_batches(self, flight: _Flight, passed: set[Hashable]) -> None:
-        while batch := self._ledger.seal(flight.session_id, flight.agent, passed):
+        # A turn that ends from here on is no part of it.
+        newest = self._ledger.newest(flight.session_id)
+        while batch := self._ledger.seal(flight.session_id, flight.agent, passed, newest):
             if self._tell(flight.session_id, batch):
                 flight.committed += 1
                 self._committed += 1

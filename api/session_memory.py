@@ -25,6 +25,7 @@ from api.sessions import segments
 from api.sessions.catalog import Catalog
 from api.sessions.content import text_of
 from api.sessions.model import CHAT, DONE, Session
+from api.sessions.outlook import Outlook, outlook
 from api.sessions.store import SessionStore, Stamp
 from api.sessions.usage import note_other
 
@@ -89,7 +90,8 @@ class SessionMemory:
     def mark(self, session: Session, turn_id: str) -> None:
         """Inside the edit that settles a turn: a completed one counts, where memory is on."""
         record = session.turn(turn_id)
-        if self.is_on and not session.memory_off and record.kind == CHAT and record.state == DONE:
+        is_heard = self.is_on and not session.memory_off and not segments.is_unheard(record)
+        if is_heard and record.kind == CHAT and record.state == DONE:
             segments.mark(session, turn_id, record.owner or self.owner(session))
 
     def completed(self, session: Session, turn_id: str) -> None:
@@ -157,7 +159,7 @@ class SessionMemory:
         session = self._store.load(session_id)
         self._require_on(session)
         self.boundary(session_id)
-        return segments.outlook(session).turns
+        return outlook(session).turns
 
     def drop_batch(self, session_id: str, batch_id: str) -> None:
         """Give up a sealed batch, so that its turns never reach memory. Raises `NotFound`."""
@@ -176,10 +178,14 @@ class SessionMemory:
         if forget and self.is_on:
             self._reconciler.forget(session_id)
 
-    def erased(self, session_id: str, message_id: int) -> None:
-        """Keep nothing of the words of an erased message."""
+    def has_to_forget(self, session: Session) -> bool:
+        """Whether a deleted session holds a wish that memory has not done yet."""
+        return self.is_on and segments.has_wish(session)
+
+    def erased(self, session_id: str) -> None:
+        """After words were erased in a session, which notes them: keep nothing of them, in the trash too."""
         if self.is_on:
-            self.provider.on_message_erased(session_id, message_id)
+            self._reconciler.forget(session_id)
 
     def forget(self, text: str) -> Sequence[Fact]:
         """Delete the facts that say `text`, or the one with all its words; which they were.
@@ -192,10 +198,10 @@ class SessionMemory:
 
     def recover(self) -> None:
         """After a start: repeat every sealed batch, and bring memory in step with the lines."""
-        for session_id, outlook in self._for_memory().items():
-            if outlook.is_out_of_step:
+        for session_id, ahead in self._for_memory().items():
+            if ahead.is_out_of_step:
                 self._reconciler.soon(session_id)
-            if outlook.retry_at is not None:
+            if ahead.retry_at is not None:
                 self.boundary(session_id)
         if self.is_on:
             self._reconciler.recover()
@@ -205,14 +211,14 @@ class SessionMemory:
         now = self._clock.now()
         self._reconciler.step()
         may_reconcile = self._reconciler.may_try
-        for session_id, outlook in self._for_memory().items():
-            if session_id in self._ledger.held_up:
+        for session_id, ahead in self._for_memory().items():
+            if session_id in self._ledger.held_up or self.lifecycle.is_committing(session_id):
                 continue
-            if outlook.is_out_of_step and may_reconcile:
+            if ahead.is_out_of_step and may_reconcile:
                 self._reconciler.soon(session_id)
-            is_due = outlook.retry_at is not None and outlook.retry_at <= now
-            is_idle = now - max(outlook.since, self._started_at) >= self._idle_s
-            if outlook.turns and (is_due or (outlook.retry_at is None and is_idle)):
+            is_due = ahead.retry_at is not None and ahead.retry_at <= now
+            is_idle = now - max(ahead.since, self._started_at) >= self._idle_s
+            if ahead.turns and (is_due or (ahead.retry_at is None and is_idle)):
                 self.boundary(session_id)
 
     def drain(self, deadline_s: float) -> None:
@@ -235,13 +241,13 @@ class SessionMemory:
         uncommitted = [
             {
                 "session_id": name,
-                "turns": outlook.turns,
-                "since": outlook.since,
-                "last_error": outlook.error,
-                "batches": outlook.batches,
+                "turns": ahead.turns,
+                "since": ahead.since,
+                "last_error": ahead.error,
+                "batches": ahead.batches,
             }
-            for name, outlook in self._for_memory().items()
-            if outlook.turns
+            for name, ahead in self._for_memory().items()
+            if ahead.turns
         ]
         return {
             "provider": self.provider.name,
@@ -259,16 +265,16 @@ class SessionMemory:
 
     def status_of(self, session: Session) -> dict[str, Any]:
         """The same for one session; `uncounted_turns` are those that memory is never told unless asked to."""
-        health, outlook = self._condition(), segments.outlook(session)
+        health, ahead = self._condition(), outlook(session)
         return {
             "provider": self.provider.name,
             "healthy": health.is_healthy,
             "reason": health.reason,
             "facts": health.facts,
             "off": session.memory_off,
-            "uncommitted_turns": outlook.turns,
+            "uncommitted_turns": ahead.turns,
             "uncounted_turns": len(segments.uncounted(session)) if self.is_on else 0,
-            "batches": outlook.batches,
+            "batches": ahead.batches,
             "last_commit_at": session.memory.get("last_commit_at"),
             "last_error": session.memory.get("last_error"),
         }
@@ -310,7 +316,7 @@ class SessionMemory:
         if session and session.memory_off:
             raise InvalidRequest("Memory is off in this chat; /memory on switches it on.")
 
-    def _for_memory(self) -> Mapping[str, segments.Outlook]:
+    def _for_memory(self) -> Mapping[str, Outlook]:
         return self._catalog.for_memory() if self.is_on else {}
 
     def _let_go(self, held: Held) -> None:
@@ -328,7 +334,7 @@ class SessionMemory:
         """After each save, under the session's lock: turns that left the line or came back."""
         if session is None or not self.is_on:
             return
-        if segments.left(session) or segments.returned(session):
+        if segments.is_out_of_step(session):
             self._reconciler.soon(session_id)
         if session.active_turn is None and session_id in self._ledger.held_up:
             self._ledger.held_up.discard(session_id)

@@ -90,8 +90,8 @@ class SessionOps:
             self._eraser.begin(session, message_id)
         copies = self._eraser.spread(session_id, message_id)
         self._runner.forget({session_id, *(name for name, _ in copies)})
-        for place in ((session_id, message_id), *copies):
-            self._memory.erased(*place)
+        for name, _ in copies:
+            self._memory.erased(name)
         return self._eraser.finish(session, message_id), copies
 
     def rename(self, session_id: str, title: str, revision: int | None = None) -> Session:
@@ -248,10 +248,10 @@ class SessionOps:
         return {"title": row.title, "message_count": row.message_count, "damaged": False}
 
     def purge(self, session_id: str | None) -> int:
-        """Remove deleted sessions for ever, one or all; how many."""
+        """Remove deleted sessions for ever, one or all; how many. What memory shall forget waits for it."""
         if session_id is not None:
             self._store.path(session_id)
-        return self._store.purge(session_id=session_id)
+        return self._store.purge(session_id=session_id, keeps=self._memory.has_to_forget)
 
     def usage(self, session_id: str) -> dict[str, Any]:
         """What the conversation has spent; None where no provider gave numbers. Undo never lowers it."""

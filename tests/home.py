@@ -6,9 +6,9 @@ from pathlib import Path
 
 from api.session_making import SessionMaker
 from api.session_ops import SessionOps
-from api.sessions import segments
 from api.sessions.erasing import Eraser
 from api.sessions.model import Session
+from api.sessions.outlook import Outlook
 from api.turns.begin import Sending
 from tests.conftest import build_house, wait_until
 from tests.recording_memory import RecordingMemory
@@ -55,7 +55,7 @@ class Home:
         """Wait until memory is in step with every line."""
         wait_until(lambda: not any(o.is_out_of_step for o in self.outlooks().values()), "memory in step")
 
-    def outlooks(self) -> dict[str, segments.Outlook]:
+    def outlooks(self) -> dict[str, Outlook]:
         return self.house.catalog.for_memory()
 
     def load(self, session_id: str) -> Session:

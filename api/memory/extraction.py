@@ -11,7 +11,8 @@ from api.memory.likeness import is_supported
 from api.memory.rules import statements
 from api.text import clean_json, read_json
 
-FACTS_LIMIT = 20
+# A model that begins to repeat itself does not stop.
+FACTS_LIMIT = 100
 TRIES = 2
 # What is typed in one go and longer than this is a document and not a statement.
 _LONGEST = 4000
@@ -36,7 +37,7 @@ class _Fact(BaseModel):
 
 
 class _Facts(BaseModel):
-    facts: list[_Fact] = Field(max_length=FACTS_LIMIT)
+    facts: list[_Fact]
 
 
 SCHEMA = _Facts.model_json_schema()
@@ -99,7 +100,7 @@ def _json_in(answer: str) -> Any:
 
 
 def _learned(found: _Facts, entries: Sequence[Entry]) -> Iterator[Learned]:
-    for fact in found.facts:
+    for fact in found.facts[:FACTS_LIMIT]:
         text = " ".join(fact.text.split())
         entry = entries[fact.message - 1] if 1 <= fact.message <= len(entries) else None
         if not text or entry is None:

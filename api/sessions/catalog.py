@@ -13,8 +13,8 @@ from api.concurrency import new_lock
 from api.errors import InvalidRequest, NotFound, StorageFailed, TalariaError, Unavailable
 from api.sessions import words
 from api.sessions.model import Session
+from api.sessions.outlook import Outlook, outlook
 from api.sessions.rows import EVERYTHING, Facets, Filter, Page, Row, damaged_row, row_of
-from api.sessions.segments import Outlook, outlook
 from api.sessions.store import SessionStore, Stamp, stamp_of
 from api.sessions.words import Hit
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from api.errors import NotFound, TalariaError
+from api.sessions import segments
 from api.sessions.blobs import PREFIX, Blobs, digests_in
 from api.sessions.catalog import Catalog
 from api.sessions.copying import copied_as
@@ -39,6 +40,7 @@ def erase(session: Session, message_id: int) -> None:
     session.messages[message_id - 1] = replace(message, content=ERASED, extra=extra)
     if session.title_source == "auto":
         session.title = ""
+    segments.ask_to_erase(session, message_id)
 
 
 def _change_extra(session: Session, message_id: int, more: dict[str, Any]) -> None:

@@ -4,22 +4,32 @@ A turn *counts* when it is done, ran here with memory on and lies on the active 
 memory was not told form segments; a batch is a segment that was sealed and never changes any more.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
+from typing import Any
 
 from api.sessions.model import CHAT, COPIED, DONE, NOTICE, SUMMARY, Message, Session, TurnRecord
 
 WITHDRAWN = "withdrawn"
-RETRY_S, LONGEST_RETRY_S = 30.0, 3600.0
 # Set on a turn in which the model has kept something by a tool of memory.
 REMEMBERED = "remembered"
 # A withdrawn turn keeps the batch that memory was told it in, for the day when it comes back.
 _TOLD_IN = "told_in"
-# What a turn says of its place in memory beside its fields.
-OF_MEMORY = (REMEMBERED, _TOLD_IN)
 # Set on a deleted session whose facts shall go; it stands until memory has withdrawn them.
 _TO_FORGET = "to_forget"
+# The messages whose words were erased, until memory keeps nothing of them.
+_TO_ERASE = "to_erase"
+# Set on a turn while nobody can say what memory knows of it: from before the call that changes it until that
+# is stored. By the line it is withdrawn or brought back; one that was given up is withdrawn.
+_UNSURE = "unsure"
+_MOVED, _GIVEN_UP = "moved", "given up"
+# Set on a turn that began with memory off.
+_UNHEARD = "unheard"
+# What a turn says of its place in memory beside its fields.
+OF_MEMORY = (REMEMBERED, _TOLD_IN, _UNSURE, _UNHEARD)
+# Longer segments are told in pieces: a model has to read a whole one.
+BATCH_TURNS = 25
 _OUTSIDE = (SUMMARY, NOTICE)
 # Set on a turn that was made for messages which came without one: their ids.
 _ADOPTED = "adopted"
@@ -52,6 +62,17 @@ def mark(session: Session, turn_id: str, owner: str) -> int:
     number = session.memory["generation"] = generation(session) + 1
     session.update_turn(turn_id, generation=number, owner=owner)
     return number
+
+
+def note_unheard(session: Session, turn_id: str) -> None:
+    """Inside the edit that begins a turn: with memory off it never counts, whatever is switched meanwhile."""
+    if session.memory_off:
+        _change(session, [turn_id], lambda turn: replace(turn, extra={**turn.extra, _UNHEARD: True}))
+
+
+def is_unheard(record: TurnRecord) -> bool:
+    """Whether a turn began with memory off."""
+    return _UNHEARD in record.extra
 
 
 def generation(session: Session) -> int:
@@ -131,8 +152,8 @@ def uncounted(session: Session) -> list[str]:
     ]
 
 
-def segments(session: Session) -> list[list[TurnRecord]]:
-    """Runs of counting turns of one owner that memory was not told, oldest first."""
+def segments(session: Session, newest: int | None = None) -> list[list[TurnRecord]]:
+    """Runs of counting turns of one owner that memory was not told, oldest first; up to a generation."""
     if all(turn.generation is None or turn.memory for turn in session.turns):
         return []
     sealed = {turn_id for batch in batches(session) for turn_id in batch.turns}
@@ -140,68 +161,28 @@ def segments(session: Session) -> list[list[TurnRecord]]:
         turn.record
         for turn in turns_on_line(session)
         if _counts(turn.record) and not turn.record.memory and turn.record.id not in sealed
+        if newest is None or (turn.record.generation or 0) <= newest
     ]
-    return [list(run) for _, run in groupby(untold, key=lambda record: record.owner)]
+    runs = [list(run) for _, run in groupby(untold, key=lambda record: record.owner)]
+    return [run[at : at + BATCH_TURNS] for run in runs for at in range(0, len(run), BATCH_TURNS)]
 
 
 def _counts(record: TurnRecord) -> bool:
-    return record.state == DONE and record.generation is not None and bool(record.owner)
+    is_counted = record.state == DONE and record.generation is not None and bool(record.owner)
+    return is_counted and _UNSURE not in record.extra
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What memory still has to hear of a session: how many turns, and when the last of them ended.
-
-    `retry_at` is when the oldest sealed batch may be tried again, None without one; `is_out_of_step` that
-    turns have left the line or come back since memory was told; `batches` are the ids of those that are
-    sealed, oldest first. Times in Unix seconds.
-    """
-
-    turns: int = 0
-    since: float = 0.0
-    retry_at: float | None = None
-    is_out_of_step: bool = False
-    error: str | None = None
-    batches: Sequence[str] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.turns and not self.is_out_of_step
-
-
-def outlook(session: Session) -> Outlook:
-    """What memory still has to hear of a session; nothing new while its memory is off."""
-    is_out_of_step = bool(left(session) or returned(session))
-    sealed, untold = ([], []) if session.memory_off else (batches(session), segments(session))
-    waiting = {turn_id for batch in sealed for turn_id in batch.turns}
-    waiting |= {record.id for segment in untold for record in segment}
-    return Outlook(
-        len(waiting),
-        max((turn.finished_at or 0.0 for turn in session.turns if turn.id in waiting), default=0.0),
-        min(map(_retry_at, sealed), default=None),
-        is_out_of_step,
-        next((batch.error for batch in sealed if batch.error), None),
-        tuple(batch.id for batch in sealed),
-    )
-
-
-def _retry_at(batch: Batch) -> float:
-    """Twice as long after each failure, an hour at most."""
-    if batch.tried_at is None:
-        return 0.0
-    return batch.tried_at + float(min(RETRY_S * 2 ** min(batch.attempts - 1, 16), LONGEST_RETRY_S))
-
-
-def seal(session: Session, passed: frozenset[str] = frozenset()) -> Batch | None:
+def seal(session: Session, passed: frozenset[str] = frozenset(), newest: int | None = None) -> Batch | None:
     """The batch to tell memory next, sealed now unless it was before; None where there is nothing.
 
-    Owners in `passed` are passed over: they have failed at this boundary.
+    Owners in `passed` are passed over: they have failed at this boundary. Turns of a later generation than
+    `newest` are no part of it.
     """
     known = batches(session)
     for batch in known:
         if batch.owner not in passed:
             return batch
-    for segment in segments(session):
+    for segment in segments(session, newest):
         owner = segment[0].owner or ""
         if owner not in passed:
             name = f"{session.session_id}:{segment[0].generation}-{segment[-1].generation}"
@@ -240,18 +221,30 @@ def drop(session: Session, batch_id: str) -> bool:
     for batch in batches(session):
         if batch.id == batch_id:
             _change(session, batch.turns, lambda turn: replace(turn, generation=None, owner=None))
+            give_up(session, batch.turns)
             _write(session, [entry for entry in batches(session) if entry.id != batch_id])
             return True
     return False
 
 
+def give_up(session: Session, turn_ids: Sequence[str]) -> None:
+    """Let memory withdraw what it may have been told of these turns in a batch that is not wanted."""
+    _change(session, turn_ids, lambda turn: replace(turn, extra={**turn.extra, _UNSURE: _GIVEN_UP}))
+
+
+def is_out_of_step(session: Session) -> bool:
+    """Whether memory has to withdraw or bring back something."""
+    has_wish = bool(session.memory.get(_TO_FORGET) or to_erase(session))
+    return has_wish or bool(left(session) or returned(session))
+
+
 def left(session: Session) -> list[str]:
-    """The turns of which memory knows and that have left the line since."""
-    known = [turn.id for turn in session.turns if _is_known(turn)]
+    """The turns of which memory knows, or may know, and that have left the line since or were given up."""
+    known = [turn for turn in session.turns if _is_known(turn) or _UNSURE in turn.extra]
     if not known:
         return []
     here = {turn.record.id for turn in turns_on_line(session)}
-    return [turn_id for turn_id in known if turn_id not in here]
+    return [turn.id for turn in known if turn.id not in here or turn.extra.get(_UNSURE) == _GIVEN_UP]
 
 
 def _is_known(record: TurnRecord) -> bool:
@@ -260,10 +253,58 @@ def _is_known(record: TurnRecord) -> bool:
 
 
 def returned(session: Session) -> list[str]:
-    """The turns that were withdrawn and that are back on the line."""
-    if all(turn.memory != WITHDRAWN for turn in session.turns):
+    """The turns that were withdrawn, or may have been, and that are back on the line."""
+    if not any(map(_may_return, session.turns)):
         return []
-    return [turn.record.id for turn in turns_on_line(session) if turn.record.memory == WITHDRAWN]
+    return [turn.record.id for turn in turns_on_line(session) if _may_return(turn.record)]
+
+
+def _may_return(record: TurnRecord) -> bool:
+    state = record.extra.get(_UNSURE)
+    return state != _GIVEN_UP and (record.memory == WITHDRAWN or state is not None)
+
+
+def begin_moves(session: Session) -> tuple[list[str], list[str]]:
+    """The turns that memory shall withdraw and bring back now: noted as unsure until `note_moved`.
+
+    A session that came back from the trash wishes no more to be forgotten; how far that went is unsure too.
+    """
+    if session.memory.get(_TO_FORGET):
+        _change(session, _all_told(session), _as_unsure)
+        session.memory.pop(_TO_FORGET)
+    away, back = left(session), returned(session)
+    _change(session, [*away, *back], _as_unsure)
+    return away, back
+
+
+def note_moved(session: Session, away: Sequence[str], back: Sequence[str]) -> None:
+    """Memory has done so; what has moved again meanwhile stays unsure."""
+    gone, here = set(left(session)), set(returned(session))
+    _change(session, [turn_id for turn_id in away if turn_id in gone], _withdrawn)
+    _change(session, [turn_id for turn_id in back if turn_id in here], _restored)
+
+
+def _as_unsure(turn: TurnRecord) -> TurnRecord:
+    return turn if _UNSURE in turn.extra else replace(turn, extra={**turn.extra, _UNSURE: _MOVED})
+
+
+def ask_to_erase(session: Session, message_id: int) -> None:
+    """Let memory keep nothing of the words of a message that was erased."""
+    session.memory[_TO_ERASE] = [*(known for known in to_erase(session) if known != message_id), message_id]
+
+
+def to_erase(session: Session) -> list[int]:
+    """The erased messages of whose words memory may still keep something."""
+    named = session.memory.get(_TO_ERASE)
+    return [entry for entry in named if isinstance(entry, int)] if isinstance(named, list) else []
+
+
+def note_erased(session: Session, message_ids: Sequence[int]) -> None:
+    """Memory keeps nothing of these messages."""
+    left_over = [message_id for message_id in to_erase(session) if message_id not in message_ids]
+    session.memory.pop(_TO_ERASE, None)
+    if left_over:
+        session.memory[_TO_ERASE] = left_over
 
 
 def ask_to_forget(session: Session, is_wished: bool) -> None:
@@ -279,38 +320,38 @@ def to_forget(session: Session) -> list[str]:
 
 
 def _all_told(session: Session) -> list[str]:
-    told = dict.fromkeys(turn.id for turn in session.turns if _is_known(turn))
+    told = dict.fromkeys(turn.id for turn in session.turns if _is_known(turn) or _UNSURE in turn.extra)
     return [*(told | dict.fromkeys(turn_id for batch in batches(session) for turn_id in batch.turns))]
 
 
-def note_forgotten(session: Session) -> None:
-    """Memory has forgotten a deleted session; what it knew comes back if the session does."""
-    note_withdrawn(session, to_forget(session))
+def has_wish(session: Session) -> bool:
+    """Whether memory has to forget something of a deleted session."""
+    return bool(to_forget(session) or to_erase(session))
+
+
+def note_forgotten(session: Session, turn_ids: Sequence[str]) -> None:
+    """Memory has forgotten these turns of a deleted session; they come back if the session does."""
+    _change(session, turn_ids, _withdrawn)
     session.memory.pop(_TO_FORGET, None)
 
 
-def note_withdrawn(session: Session, turn_ids: Sequence[str]) -> None:
-    """Memory has withdrawn what it learned in these turns."""
-    _change(session, turn_ids, _withdrawn)
-
-
 def _withdrawn(turn: TurnRecord) -> TurnRecord:
+    extra = _without(turn.extra, _UNSURE)
     if not _is_known(turn):
-        return turn
+        return replace(turn, extra=extra)
     told_in = {_TOLD_IN: turn.memory} if turn.memory else {}
-    return replace(turn, memory=WITHDRAWN, extra={**turn.extra, **told_in})
-
-
-def note_restored(session: Session, turn_ids: Sequence[str]) -> None:
-    """Memory has brought back what it learned in these turns."""
-    _change(session, turn_ids, _restored)
+    return replace(turn, memory=WITHDRAWN, extra={**extra, **told_in})
 
 
 def _restored(turn: TurnRecord) -> TurnRecord:
+    extra = _without(turn.extra, _UNSURE)
     if turn.memory != WITHDRAWN:
-        return turn
-    extra = {name: value for name, value in turn.extra.items() if name != _TOLD_IN}
-    return replace(turn, memory=turn.extra.get(_TOLD_IN), extra=extra)
+        return replace(turn, extra=extra)
+    return replace(turn, memory=turn.extra.get(_TOLD_IN), extra=_without(extra, _TOLD_IN))
+
+
+def _without(extra: Mapping[str, Any], left_out: str) -> dict[str, Any]:
+    return {name: value for name, value in extra.items() if name != left_out}
 
 
 def _change(session: Session, turn_ids: Sequence[str], change: Callable[[TurnRecord], TurnRecord]) -> None:

@@ -4,7 +4,7 @@ import logging
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -183,14 +183,26 @@ class SessionStore:
             yield session
             self._write(entry.path, before, session)
 
-    def purge(self, *, session_id: str | None = None, older_than: float | None = None) -> int:
-        """Remove deleted sessions for ever: one, those deleted before a time, or all; how many."""
-        doomed = [e for e in self.trashed(session_id) if older_than is None or e.deleted_at < older_than]
-        return sum(self._purge(entry) for entry in doomed)
+    def purge(
+        self,
+        *,
+        session_id: str | None = None,
+        older_than: float | None = None,
+        keeps: Callable[[Session], bool] = lambda _session: False,
+    ) -> int:
+        """Remove deleted sessions for ever: one, those deleted before a time, or all; how many.
 
-    def _purge(self, entry: Trashed) -> bool:
+        Those that `keeps` wants stay for the next time.
+        """
+        doomed = [e for e in self.trashed(session_id) if older_than is None or e.deleted_at < older_than]
+        return sum(self._purge(entry, keeps) for entry in doomed)
+
+    def _purge(self, entry: Trashed, keeps: Callable[[Session], bool]) -> bool:
         # Without the lock an erase that is under way would put the file back.
         with self._locks.hold(entry.session_id):
+            with suppress(TalariaError):
+                if keeps(self.load_trashed(entry)):
+                    return False
             return _unlink(entry.path)
 
     def entries(self) -> Iterator[tuple[str, Path]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from api.errors import InvalidRequest, NotFound, NothingToCompress, NothingToRetry
-from api.sessions import tree
+from api.sessions import segments, tree
 from api.sessions.content import title_from
 from api.sessions.model import COMPRESS, ActiveTurn, Message, QueueItem, Session, TurnRecord, last_summary
 
@@ -113,5 +113,6 @@ def begin_compress(session: Session, focus: str, by: Beginning) -> None:
 
 def _record(session: Session, record: TurnRecord, by: Beginning, prior_head: int | None = None) -> None:
     session.turns.append(replace(record, started_at=by.now, agent=by.agent, model=by.model, owner=by.owner))
+    segments.note_unheard(session, record.id)
     session.active_turn = ActiveTurn(record.id, by.boot_id, by.now, record.kind, prior_head)
     session.updated_at = by.now

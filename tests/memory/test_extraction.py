@@ -73,7 +73,6 @@ def test_nothing_to_learn() -> None:
         answer({**TEA, "text": "x" * 401}),
         answer({**TEA, "message": "first"}),
         answer({**TEA, "message": None}),
-        answer(*[TEA] * 21),
         answer("User likes tea."),
         "{\ud83d}",
         '{"facts":' * 9000 + "}" * 9000,
@@ -155,3 +154,8 @@ def test_a_pasted_document_teaches_nothing_by_itself() -> None:
     assert extract([document], ScriptedModel(answer(TEA))) == [
         Learned("User likes green tea.", PREFERENCE, document, SUGGESTED, TOOL_TEXT)
     ]
+
+
+@pytest.mark.parametrize(("named", "kept"), [(25, 25), (500, 100)])
+def test_a_model_may_name_many_facts_but_not_without_end(named: int, kept: int) -> None:
+    assert len(extract(ENTRIES, ScriptedModel(answer(*[TEA] * named)))) == kept

@@ -6,6 +6,12 @@ import pytest
 
 from api.sessions import codec, segments, tree
 from api.sessions.model import DONE, STOPPED, Session, TurnRecord
+from api.sessions.outlook import outlook
+
+
+def reconcile(session: Session) -> None:
+    """What memory is asked to do, done at once."""
+    segments.note_moved(session, *segments.begin_moves(session))
 
 
 def talked(count: int, owner: str = "openai/default") -> Session:
@@ -87,12 +93,12 @@ def test_undone_turns_are_untold_and_told_ones_leave_and_return() -> None:
     segments.note_told(session, batch.id, 6.0)
     tree.undo(session)
     assert (segments.left(session), segments.returned(session)) == (["t2"], [])
-    segments.note_withdrawn(session, ["t2"])
-    assert not segments.outlook(session).is_out_of_step
+    reconcile(session)
+    assert not outlook(session).is_out_of_step
     tree.redo(session, 2)
     assert (segments.left(session), segments.returned(session)) == ([], ["t2"])
     assert turns_of(session) == [["t3"]]
-    segments.note_restored(session, ["t2"])
+    reconcile(session)
     assert [turn.memory for turn in session.turns] == ["s:1-2", "s:1-2", None]
     assert codec.decode(codec.encode(session)).turns[1].extra == {}
 
@@ -104,7 +110,7 @@ def test_a_variant_takes_the_place_of_the_reply_that_memory_knows() -> None:
     segments.note_told(session, batch.id, 6.0)
     ask_again(session)
     assert (segments.left(session), turns_of(session)) == (["t1"], [["t2"]])
-    segments.note_withdrawn(session, ["t1"])
+    reconcile(session)
     tree.select(session, 2)
     assert (segments.returned(session), turns_of(session)) == (["t1"], [])
 
@@ -126,7 +132,10 @@ def test_a_dropped_batch_never_reaches_memory() -> None:
     session = talked(2)
     batch = segments.seal(session)
     assert batch and segments.drop(session, batch.id) and not segments.drop(session, batch.id)
-    assert segments.outlook(session).is_empty and turns_of(session) == []
+    assert (segments.left(session), segments.returned(session)) == (["t1", "t2"], [])
+    reconcile(session)
+    assert outlook(session).is_empty and turns_of(session) == []
+    assert all(turn.extra == {} and turn.memory is None for turn in session.turns)
     say(session)
     following = segments.seal(session)
     # A number that was given away is never given again: its batch may have reached memory after all.
@@ -135,17 +144,17 @@ def test_a_dropped_batch_never_reaches_memory() -> None:
 
 def test_the_outlook_says_how_much_waits_and_when_it_is_tried_again() -> None:
     session = talked(2)
-    assert segments.outlook(session).turns == 2 and segments.outlook(session).since == 2.0
+    assert outlook(session).turns == 2 and outlook(session).since == 2.0
     batch = segments.seal(session)
-    assert batch and segments.outlook(session).retry_at == 0.0
+    assert batch and outlook(session).retry_at == 0.0
     for attempt, pause_s in ((1, 30), (2, 60), (3, 120)):
         segments.note_failed(session, batch.id, "down", 1000.0)
-        assert segments.outlook(session).retry_at == 1000.0 + pause_s, attempt
+        assert outlook(session).retry_at == 1000.0 + pause_s, attempt
     for _ in range(30):
         segments.note_failed(session, batch.id, "down", 1000.0)
-    assert segments.outlook(session).retry_at == 1000.0 + 3600
+    assert outlook(session).retry_at == 1000.0 + 3600
     session.memory_off = True
-    assert segments.outlook(session).is_empty
+    assert outlook(session).is_empty
 
 
 @pytest.mark.parametrize(
