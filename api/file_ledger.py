@@ -86,10 +86,11 @@ class FileLedger:
         """
         try:
             with self._store.edit(session_id) as session:
-                if session.active_turn:
-                    self.held_up.add(session_id)
-                    return None
                 if session.memory_off:
+                    return None
+                if session.active_turn:
+                    if segments.batches(session) or segments.segments(session, newest):
+                        self.held_up.add(session_id)
                     return None
                 known = segments.batches(session)
                 batch = segments.seal(session, frozenset(map(str, passed)), newest)

@@ -15,7 +15,16 @@ from api.clock import Clock, day_of
 from api.concurrency import Crew, Workers, new_flag, new_lock
 from api.errors import InvalidRequest, NotFound, TalariaError
 from api.file_ledger import FileLedger, Tell, entries_of
-from api.memory.base import RECALL_LIMIT, Ask, Fact, Health, MemoryFailed, MemoryProvider, MemoryTool
+from api.memory.base import (
+    RECALL_LIMIT,
+    Ask,
+    Fact,
+    Health,
+    MemoryFailed,
+    MemoryProvider,
+    MemoryTool,
+    Source,
+)
 from api.memory.forgetting import forget
 from api.memory.none import IS_OFF
 from api.memory.provider_agent import ProviderAgent
@@ -186,6 +195,12 @@ class SessionMemory:
         """After words were erased in a session, which notes them: keep nothing of them, in the trash too."""
         if self.is_on:
             self._reconciler.forget(session_id)
+
+    def source(self, session_id: str, message_id: int | None) -> Source:
+        """A place that a fact can name. Raises `NotFound`."""
+        session = self._store.load(session_id)
+        turn_id = session.message(message_id).turn if message_id is not None else None
+        return Source(session_id, turn_id, message_id)
 
     def forget(self, text: str) -> Sequence[Fact]:
         """Delete the facts that say `text`, or the one with all its words; which they were.

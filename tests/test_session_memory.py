@@ -654,3 +654,15 @@ def test_a_long_segment_is_told_in_pieces(home: Home) -> None:
     home.house.memory.learn(session_id)
     wait_until(lambda: len(home.memory.stored) == 3, "the commits")
     assert [len(turns) for turns in home.memory.stored.values()] == [25, 25, 10]
+
+
+def test_a_boundary_with_nothing_to_tell_does_not_end_the_turn_that_runs(home: Home) -> None:
+    session_id = home.new()
+    gate = threading.Event()
+    home.house.agent.enqueue("half", gate, "done")
+    home.house.runner.send(session_id, Sending("one"))
+    home.boundary(session_id)
+    gate.set()
+    home.house.wait_idle(session_id)
+    home.house.memory.step()
+    assert home.memory.commits == [] and home.outlooks()[session_id].turns == 1

@@ -14,12 +14,13 @@ from api.clock import Clock
 from api.concurrency import new_lock
 from api.files import make_folder
 from api.memory.base import ACTIVE, SUGGESTED, USER, WITHDRAWN, Fact, MemoryFailed, Source
+from api.memory.words import indexed
 
 log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 2.0
 ERASED = "[erased]"
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (
   place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, kind TEXT NOT NULL,
@@ -119,7 +120,19 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if version > _VERSION:
         raise MemoryFailed("The facts were written by a newer Talaria. Update Talaria to use them.")
     connection.executescript(_SCHEMA)
-    connection.execute(f"PRAGMA user_version={_VERSION}")
+    if version != _VERSION:
+        with connection:
+            _index_anew(connection)
+            connection.execute(f"PRAGMA user_version={_VERSION}")
+
+
+def _index_anew(connection: sqlite3.Connection) -> None:
+    """Before version 2 the index held the texts as they were written."""
+    rows = connection.execute("SELECT place, text FROM facts").fetchall()
+    connection.execute("DELETE FROM words")
+    connection.executemany(
+        "INSERT INTO words (rowid, text) VALUES (?, ?)", [(place, indexed(text)) for place, text in rows]
+    )
 
 
 class Facts:
@@ -140,7 +153,7 @@ class Facts:
             [fact_id, fact.text, fact.kind, fact.state, fact.origin, is_own, now],
         )
         self._connection.execute(
-            "INSERT INTO words (rowid, text) VALUES (?, ?)", [cursor.lastrowid, fact.text]
+            "INSERT INTO words (rowid, text) VALUES (?, ?)", [cursor.lastrowid, indexed(fact.text)]
         )
         return self._known(fact_id)
 
@@ -152,7 +165,7 @@ class Facts:
         )
         if "text" in values:
             self._connection.execute(
-                "UPDATE words SET text = ? WHERE rowid = ?", [values["text"], stored.place]
+                "UPDATE words SET text = ? WHERE rowid = ?", [indexed(values["text"]), stored.place]
             )
         return self._known(stored.fact.id)
 
@@ -201,7 +214,7 @@ class Facts:
     def holders(self, word: str, limit: int) -> int:
         """How many facts hold a word, counted up to `limit`."""
         query = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        return int(self._connection.execute(query, [f'"{word}"', limit]).fetchone()[0])
+        return int(self._connection.execute(query, [f'"{indexed(word)}"', limit]).fetchone()[0])
 
     def count(self, state: str | None = None) -> int:
         where, values = ("WHERE state = ?", [state]) if state else ("", [])

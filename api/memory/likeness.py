@@ -4,109 +4,15 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-# Words that change how a statement sounds and not what it says. Never those that turn it round.
-_FILLERS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "i",
-        "me",
-        "my",
-        "mine",
-        "myself",
-        "user",
-        "users",
-        "we",
-        "our",
-        "us",
-        "you",
-        "your",
-        "am",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "do",
-        "does",
-        "did",
-        "have",
-        "has",
-        "had",
-        "that",
-        "this",
-        "these",
-        "those",
-        "it",
-        "its",
-        "to",
-        "of",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "from",
-        "with",
-        "over",
-        "than",
-        "as",
-        "and",
-        "or",
-        "so",
-        "too",
-        "also",
-        "really",
-        "very",
-        "much",
-        "quite",
-        "just",
-        "always",
-        "usually",
-        "generally",
-        "please",
-        "would",
-        "could",
-        "should",
-        "will",
-        "shall",
-        "can",
-        "may",
-        "d",
-        "ll",
-        "m",
-        "s",
-        "re",
-        "ve",
-        "remember",
-        "want",
-        "wants",
-        "wanted",
-        "like",
-        "likes",
-        "liked",
-        "they",
-        "their",
-        "he",
-        "his",
-        "she",
-        "her",
-        "who",
-        "which",
-        "there",
-        "here",
-    ]
-)
-_WORD = re.compile(r"\w+")
+from api.memory.wordlists import FILLERS, PAST, TURNS_ROUND, WISH
+from api.memory.words import plain, words_in
+
 _LIKE = 0.75
 
 
 def stems(text: str) -> list[str]:
     """The words of a text that carry its meaning, without their endings, in order."""
-    return [_stem(word) for word in _WORD.findall(text.casefold()) if word not in _FILLERS]
+    return [_stem(word.casefold()) for word in words_in(text) if word not in FILLERS]
 
 
 def _stem(word: str) -> str:
@@ -117,37 +23,9 @@ def _stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-# Words that turn a statement round, as `stems` gives them.
-_TURNS_ROUND = frozenset(
-    [
-        "no",
-        "not",
-        "never",
-        "non",
-        "without",
-        "t",
-        "don",
-        "doesn",
-        "didn",
-        "won",
-        "isn",
-        "aren",
-        "cannot",
-        "nor",
-        "stop",
-        "avoid",
-        "hat",
-        "dislik",
-        "nicht",
-        "kein",
-        "keinen",
-        "nie",
-        "ohn",
-        "pas",
-        "jamai",
-        "nunca",
-    ]
-)
+_TURNS = frozenset(_stem(word) for word in TURNS_ROUND) | TURNS_ROUND
+# Where the turn is no word of its own.
+_TURNED_ENDING = re.compile(r"ない|なかった|ません|않|없|못")
 _BETWEEN_CLAUSES = re.compile(
     r"[.!?;:,\n…。！？、，]|\s[–—-]\s|\b(?:but|though|although|aber|mais|pero)\b", re.IGNORECASE
 )
@@ -159,8 +37,8 @@ def is_same(one: str, other: str) -> bool:
     """Whether two facts say the same in nearly the same words."""
     first, second = stems(one), stems(other)
     if not first or not second:
-        return one.strip().casefold() == other.strip().casefold()
-    return first == second
+        return plain(one).strip() == plain(other).strip()
+    return first == second and _shades(one) == _shades(other)
 
 
 def is_alike(one: str, other: str) -> bool:
@@ -168,12 +46,24 @@ def is_alike(one: str, other: str) -> bool:
     first, second = stems(one), stems(other)
     if not first or not second:
         return is_same(one, other)
-    if (_TURNS_ROUND & set(first)) != (_TURNS_ROUND & set(second)) or _numbers(first) != _numbers(second):
+    if (_TURNS & set(first)) != (_TURNS & set(second)) or _numbers(first) != _numbers(second):
+        return False
+    if _shades(one) != _shades(other):
         return False
     matcher = SequenceMatcher(None, first, second, autojunk=False)
     # One word in the place of another says another thing: who moved still lives somewhere.
-    is_other = any(tag == "replace" for tag, *_ in matcher.get_opcodes())
-    return not is_other and matcher.ratio() >= _LIKE
+    steps = matcher.get_opcodes()
+    is_other = any(tag == "replace" for tag, *_ in steps)
+    # Words that have changed places may say the opposite: tea rather than coffee.
+    taken = {word for tag, start, end, *_ in steps if tag == "delete" for word in first[start:end]}
+    added = {word for tag, _, _, start, end in steps if tag == "insert" for word in second[start:end]}
+    return not is_other and not taken & added and matcher.ratio() >= _LIKE
+
+
+def _shades(text: str) -> tuple[bool, bool, bool]:
+    """Whether a statement is about the past, is a wish, is turned round by an ending."""
+    words = {word.casefold() for word in words_in(text)}
+    return bool(words & PAST), bool(words & WISH), _TURNED_ENDING.search(text) is not None
 
 
 def _numbers(words: Iterable[str]) -> set[str]:
@@ -185,12 +75,17 @@ def is_supported(fact: str, said: str) -> bool:
     the same way: none that is turned round bears out a fact that is not, and some one bears out one that is.
     """
     wanted = set(stems(fact))
-    subject = wanted - _TURNS_ROUND
-    clauses = [set(stems(clause)) for clause in _BETWEEN_CLAUSES.split(_NOT_FORGET.sub(" ", said))]
-    if subject != wanted:
-        if not any(clause & _TURNS_ROUND and clause & subject for clause in clauses):
+    texts = _BETWEEN_CLAUSES.split(_NOT_FORGET.sub(" ", said))
+    clauses = [(set(stems(text)), _is_turned(text)) for text in texts]
+    if _is_turned(fact):
+        subject = wanted - _TURNS
+        if not any(is_turned and words & subject for words, is_turned in clauses):
             return False
-        there = set().union(*clauses)
+        there = set().union(*(words for words, _ in clauses))
     else:
-        there = set().union(*(clause for clause in clauses if not clause & _TURNS_ROUND))
+        there = set().union(*(words for words, is_turned in clauses if not is_turned))
     return not wanted or 2 * len(wanted & there) >= len(wanted)
+
+
+def _is_turned(text: str) -> bool:
+    return bool(_TURNS & set(stems(text))) or _TURNED_ENDING.search(text) is not None

@@ -36,6 +36,7 @@ from api.memory.extraction import extract, is_said
 from api.memory.fact_store import ERASED, Facts, FactStore, Stored
 from api.memory.likeness import is_alike, is_same
 from api.memory.query import QUERY_WORDS, telling_words, words_of
+from api.memory.words import indexed
 from api.text import valid_unicode
 
 # A word that so many facts hold tells none of them apart.
@@ -43,6 +44,7 @@ _FREQUENT = 200
 _CANDIDATES = 50
 # What the user wishes in general helps with every question.
 _ALWAYS = 3
+_ERASED_FACT = "The words of this fact were erased."
 _SHOWN_STATES = (ACTIVE, SUGGESTED, WITHDRAWN)
 
 
@@ -98,7 +100,8 @@ class LocalMemory:
         with self._store.change() as facts:
             named = facts.said_in(session_id, message_id)
             for stored in named:
-                facts.set(stored, text=ERASED, state=WITHDRAWN, is_own=False)
+                state = DELETED if stored.fact.state == DELETED else WITHDRAWN
+                facts.set(stored, text=ERASED, state=state, is_own=False)
         if named:
             self._store.scrub()
 
@@ -169,8 +172,12 @@ class LocalMemory:
 
     def update(self, fact_id: str, text: str | None = None, kind: str | None = None) -> Fact:
         """Correct a fact; from then on it is the user's own. Raises `NotFound`, `InvalidRequest`."""
+        if text is None and kind is None:
+            raise InvalidRequest("Say what shall be changed: the text, the kind or both.")
         with self._store.change() as facts:
             stored = _get(facts, fact_id)
+            if text is None and stored.fact.text == ERASED:
+                raise InvalidRequest(_ERASED_FACT)
             values = {
                 "text": stored.fact.text if text is None else _checked(text),
                 "kind": stored.fact.kind if kind is None else _checked_kind(kind),
@@ -185,7 +192,7 @@ class LocalMemory:
         with self._store.change() as facts:
             stored = _get(facts, fact_id)
             if stored.fact.text == ERASED:
-                raise InvalidRequest("The words of this fact were erased.")
+                raise InvalidRequest(_ERASED_FACT)
             return facts.set(stored, state=ACTIVE, is_own=True).fact
 
     def accept(self, fact_id: str) -> Fact:
@@ -246,7 +253,7 @@ def _alike(facts: Facts, text: str, states: Sequence[str]) -> list[Stored]:
 
 
 def _any_of(words: Sequence[str]) -> str | None:
-    return " OR ".join(f'"{word}"' for word in words) or None
+    return " OR ".join(f'"{indexed(word)}"' for word in words) or None
 
 
 def _all_of(words: Sequence[str]) -> str | None:

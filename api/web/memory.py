@@ -7,7 +7,7 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from pydantic import BaseModel, Field
 
-from api.memory.base import FACT_LIMIT, Fact, Source
+from api.memory.base import FACT_LIMIT, Fact
 from api.memory.export import FORMATS, exported
 from api.session_memory import SessionMemory
 from api.web import schemas as s
@@ -154,7 +154,7 @@ def _add_facts(bp: APIBlueprint, memory: SessionMemory) -> None:
 def _add_changes(bp: APIBlueprint, memory: SessionMemory) -> None:
     @bp.post("/api/memory/add", responses={200: FactAnswer})
     def add(body: AddBody) -> Any:
-        source = Source(body.session_id, None, body.message_id) if body.session_id else None
+        source = memory.source(body.session_id, body.message_id) if body.session_id else None
         return _kept(memory.provider.add(body.text, body.kind, source))
 
     @bp.post("/api/memory/update", responses={200: FactAnswer})

@@ -86,3 +86,70 @@ def test_contradictions_are_not_alike(one: str, other: str) -> None:
 )
 def test_a_fact_is_borne_out_by_its_words(fact: str, said: str, is_so: bool) -> None:
     assert is_supported(fact, said) is is_so
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("我喜欢绿茶。", "用户喜欢绿茶。"),
+        ("私は緑茶が好きです。", "ユーザーは緑茶が好きです。"),
+        ("Ich heiße Kim und wohne in Oslo.", "Der Nutzer wohnt in Oslo."),
+        ("J'habite à Lyon.", "L'utilisateur habite à Lyon."),
+        ("Vivo en Madrid.", "El usuario vive en Madrid."),
+        ("Me llamo Kim.", "El usuario se llama Kim."),
+        ("Soy vegetariano y tengo dos hijos.", "El usuario es vegetariano."),
+    ],
+)
+def test_what_is_said_in_another_language_is_said(said: str, fact: str) -> None:
+    assert is_supported(fact, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("我不喜欢绿茶。", "用户喜欢绿茶。"),
+        ("緑茶は好きではない。", "ユーザーは緑茶が好きです。"),
+        ("Ich mag keinen Tee.", "Der Nutzer mag Tee."),
+        ("Je n'aime pas le thé.", "L'utilisateur aime le thé."),
+        ("No vivo en Madrid.", "El usuario vive en Madrid."),
+    ],
+)
+def test_the_opposite_in_another_language_is_not_said(said: str, fact: str) -> None:
+    assert not is_supported(fact, said)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I had a dog.", "I have a dog."),
+        ("The user is married.", "The user was married."),
+        ("The user wants a cat.", "The user has a cat."),
+        ("The user lives in Oslo.", "The user used to live in Oslo."),
+        ("The user would like to be in Oslo.", "The user is in Oslo."),
+        ("L'utilisateur aime le thé vert.", "L'utilisateur n'aime plus le thé vert."),
+        ("Ich trinke Alkohol am Wochenende.", "Ich trinke niemals Alkohol am Wochenende."),
+        ("El usuario come carne.", "El usuario jamás come carne."),
+        ("The user is allergic to peanuts.", "The user is hardly allergic to peanuts."),
+        ("The user eats meat on Fridays.", "The user eats everything except meat on Fridays."),
+        ("The user likes C++ and Rust.", "The user likes C# and Rust."),
+        (
+            "I would rather drink tea than coffee with breakfast every weekday morning.",
+            "I would rather drink coffee than tea with breakfast every weekday morning.",
+        ),
+    ],
+)
+def test_another_time_wish_or_direction_is_another_fact(one: str, other: str) -> None:
+    assert not is_same(one, other) and not is_alike(one, other) and not is_alike(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("J'aime le café noir.", "J'aime le cafe\u0301 noir."),
+        ("我喜欢绿茶", "我 喜欢 绿茶"),
+        ("我喜欢绿茶", "我喜欢喝绿茶"),
+        ("I like tea.", "Ｉ ｌｉｋｅ Ｔｅａ."),
+    ],
+)
+def test_another_way_of_writing_is_the_same_fact(one: str, other: str) -> None:
+    assert is_alike(one, other)

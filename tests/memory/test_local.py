@@ -30,6 +30,7 @@ from api.memory.base import (
     Source,
 )
 from api.memory.fact_store import ERASED
+from api.memory.forgetting import forget
 from api.memory.local import LocalMemory
 from tests.web.live_server import live_server
 
@@ -324,7 +325,9 @@ def test_erased_words_are_in_no_file(memory: LocalMemory, tmp_path: Path, state:
     left = all_bytes(tmp_path).lower()
     assert [word for word in (b"quokka", b"wombat", b"narwhal") if word in left] == []
     assert b"zeppelin" in left
-    assert texts(memory, WITHDRAWN) == [ERASED] and memory.recall("quokkas", "s", 1) == []
+    # What was forgotten stays forgotten.
+    assert texts(memory, DELETED if state == DELETED else WITHDRAWN) == [ERASED]
+    assert memory.recall("quokkas", "s", 1) == []
 
 
 def test_an_erased_fact_does_not_come_back(memory: LocalMemory) -> None:
@@ -474,3 +477,44 @@ def test_eight_threads_at_once(memory: LocalMemory) -> None:
     assert errors == []
     assert sorted(texts(memory, ACTIVE)) == sorted(f"I like number {turn}." for turn in range(3, 11))
     assert sorted(texts(memory, WITHDRAWN)) == ["I like number 1.", "I like number 2."]
+
+
+# Scripts without blanks, and words that only begin alike.
+
+
+def test_what_is_written_without_blanks_is_found_by_its_words(memory: LocalMemory) -> None:
+    memory.add("用户喜欢绿茶。")
+    memory.add("用户住在奥斯陆。")
+    assert texts(memory, query="绿茶") == ["用户喜欢绿茶。"]
+    assert [fact.text for fact in memory.recall("我应该喝绿茶吗", "s", 6)] == ["用户喜欢绿茶。"]
+    assert [fact.text for fact in forget(memory, "绿茶")] == ["用户喜欢绿茶。"]
+    assert not learn(memory, "我 喜欢 绿茶。")
+
+
+def test_an_index_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
+    memory = LocalMemory(tmp_path, Clock())
+    memory.add("用户喜欢绿茶。")
+    memory.close()
+    with sqlite3.connect(tmp_path / "facts.db") as connection:
+        connection.execute("UPDATE words SET text = '用户喜欢绿茶。'")
+        connection.execute("PRAGMA user_version=1")
+    connection.close()
+    memory = LocalMemory(tmp_path, Clock())
+    assert texts(memory, query="绿茶") == ["用户喜欢绿茶。"]
+    memory.close()
+
+
+def test_forget_takes_whole_words_or_the_id_of_a_fact(memory: LocalMemory) -> None:
+    fact = memory.add("The user's team uses Postgres.")
+    assert forget(memory, "tea") == []
+    assert texts(memory) == ["The user's team uses Postgres."]
+    assert [gone.id for gone in forget(memory, fact.id)] == [fact.id]
+
+
+def test_an_erased_fact_is_not_made_active_by_a_change_of_its_kind(memory: LocalMemory) -> None:
+    (fact,) = learn(memory, TEA)
+    memory.on_message_erased("s1", 1)
+    for kind in (None, "fact"):
+        with pytest.raises(InvalidRequest):
+            memory.update(fact.id, None, kind)
+    assert texts(memory, ACTIVE) == []

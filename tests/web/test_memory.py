@@ -360,3 +360,14 @@ def test_what_was_said_to_one_endpoint_is_told_to_no_other(tmp_path: Path, fake:
         wait_until(lambda: status(live)["uncommitted"][0]["last_error"], "the reason")
         assert second in status(live)["uncommitted"][0]["last_error"]
         assert (len(fake.memory_requests), other.memory_requests) == (1, [])
+
+
+def test_a_fact_names_a_message_that_is_there(live: LiveServer) -> None:
+    client = live.client
+    session_id = client.new_session()
+    say(client, session_id, TEA)
+    body = {"text": TEA, "kind": "preference", "session_id": session_id}
+    for wrong in ({"session_id": "20260101_000000_abcdef"}, {"message_id": 9}):
+        assert client.post("/api/memory/add", body | wrong).status == 404, wrong
+    fact = client.post("/api/memory/add", body | {"message_id": 1}).json["fact"]
+    assert fact["source"] == {"session_id": session_id, "turn_id": "t1", "message_id": 1}
