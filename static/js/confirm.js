@@ -7,11 +7,13 @@ export function createConfirm() {
   let answer = () => {};
   const dialog = createDialog("confirm", () => answer(false));
 
-  yes.addEventListener("click", () => {
-    answer(true);
-    dialog.close();
-  });
-  no.addEventListener("click", dialog.close);
+  yes.addEventListener("click", () => end(true));
+  no.addEventListener("click", () => end(false));
+
+  function end(isWanted) {
+    dialog.show(false);
+    answer(isWanted);
+  }
 
   /** Whether a person wants it; `button` names what is done. */
   return (question) =>

@@ -13,7 +13,7 @@ export function createMemoryDialog(facts, act) {
   let shown = null;
 
   function openSource(source) {
-    dialog.close();
+    facts.close();
     act.openHit(source);
   }
 
